@@ -1,0 +1,21 @@
+"""The section `cluster`: how many workers there are, and how much loss of them is borne."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from stretto.job.section import Section
+
+
+class Cluster(Section):
+    """The processes that train."""
+
+    workers: int = Field(default=1, ge=1, le=65536, description="How many processes train.")
+    threads: int | None = Field(
+        default=None,
+        ge=1,
+        le=4096,
+        description="Torch threads per worker; null shares the cores evenly, at least 1 each.",
+    )
+    restarts: int = Field(default=3, ge=0, description="How many lost workers are replaced before the run gives up.")
+    silence_s: float = Field(default=60.0, gt=0, description="Seconds of silence after which a worker's agent is lost.")

@@ -1,0 +1,118 @@
+"""What cannot be true together: each key is right on its own, but no training could follow them all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from stretto.errors import choose
+from stretto.job.job import Job
+from stretto.job.words import HIGHER_IS_BETTER, METRICS, STRATEGY_ARGUMENTS
+
+Finding = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Combination:
+    """Keys that limit one another; `find` yields the key to change and why, and nothing when they go together.
+
+    A combination is looked at only when all of `keys` can be read, so that one mistake is not reported as two.
+    """
+
+    keys: tuple[str, ...]
+    find: Callable[[Job], Iterator[Finding]]
+
+
+def _accumulation(job: Job) -> Iterator[Finding]:
+    batch, accumulate, workers = job.training.batch, job.training.accumulate, job.cluster.workers
+    if accumulate > batch:
+        fact = f"{accumulate} micro-batches cannot be made of {batch} samples (training.batch = {batch})"
+        yield "training.accumulate", f"{fact}; use {batch} or fewer"
+    elif workers > batch:
+        fact = f"{workers} workers cannot share {batch} samples (training.batch = {batch})"
+        yield "cluster.workers", f"{fact}; use {batch} or fewer, or a larger batch"
+    elif workers * accumulate > batch:
+        fact = f"{workers} workers with {accumulate} micro-batches each need {workers * accumulate} samples per update"
+        yield "training.batch", f"{fact}, not {batch}; use a larger batch, or accumulate less"
+
+
+def _metrics(job: Job) -> Iterator[Finding]:
+    names = [metric.name for metric in job.validation.metrics or ()]
+    for index, name in enumerate(names):
+        key = f"validation.metrics.{index}"
+        if name in names[:index]:
+            yield key, f'"{name}" is given twice; keep one'
+        elif job.task.name == "regression" and name in ("accuracy", "perplexity"):
+            yield key, f"{name} needs classes, and a regression has none; use loss, or a class of torchmetrics"
+
+
+def _best(job: Job) -> Iterator[Finding]:
+    best, names = job.checkpoint.best, [metric.name for metric in job.metrics]
+    if job.validation.every is None:
+        return
+    if best.name not in names:
+        yield "checkpoint.best", choose("", best.name, names) + "; or add it to validation.metrics"
+    elif job.higher_is_better(best.name) is None:
+        fact = f"whether more {best.name} is better is not known"
+        yield "checkpoint.best", f"{fact}; write {{name: {best.name}, higher: true}}, or false"
+
+
+def _target(job: Job) -> Iterator[Finding]:
+    names = [metric.name for metric in job.metrics]
+    for name, value in job.stop.target.items():
+        key = f"stop.target.{name}"
+        if name not in names:
+            yield key, choose("metric", name, names) + "; or add it to validation.metrics"
+        elif job.higher_is_better(name) is None:
+            known = ", ".join(METRICS)
+            yield key, f"whether more {name} is better is known only of {known} and of checkpoint.best"
+        elif name == "accuracy" and not 0 <= value <= 1:
+            yield key, f"an accuracy lies between 0 and 1, so {value:g} is never its goal; 99 % is 0.99"
+
+
+def _validated(job: Job) -> Iterator[Finding]:
+    if job.validation.every is None and job.stop.target:
+        yield "stop.target", "cannot be reached when nothing is validated; give validation.every, such as 1ep"
+    if job.validation.every is None and job.stop.patience is not None:
+        yield "stop.patience", "waits for validations, and there are none; give validation.every, such as 1ep"
+
+
+def _direction(job: Job) -> Iterator[Finding]:
+    best = job.checkpoint.best
+    if best.higher is not None and HIGHER_IS_BETTER.get(best.name, best.higher) != best.higher:
+        known = "higher" if HIGHER_IS_BETTER[best.name] else "lower"
+        yield "checkpoint.best.higher", f"{known} {best.name} is better; leave higher out"
+
+
+def _optimizer(job: Job) -> Iterator[Finding]:
+    optimizer = job.training.optimizer
+    if "lr" in optimizer.arguments:
+        yield "training.optimizer.lr", "the learning rate is given in training.lr; move it there"
+    if optimizer.name == "LBFGS":
+        fact = "LBFGS asks for the loss several times per update, the loop gives it once"
+        yield "training.optimizer", f"{fact}; use another"
+
+
+def _strategy(job: Job) -> Iterator[Finding]:
+    known = STRATEGY_ARGUMENTS.get(job.strategy.name)
+    if known is None:
+        return
+    for name, value in job.strategy.arguments.items():
+        key = f"strategy.{name}"
+        if name not in known:
+            none = f"{job.strategy.name} takes no arguments; leave it out"
+            yield key, choose("argument", name, known) if known else none
+        elif not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            yield key, "must be a whole number of steps, at least 1"
+
+
+COMBINATIONS = (
+    Combination(keys=("training.accumulate", "training.batch", "cluster.workers"), find=_accumulation),
+    Combination(keys=("validation.metrics", "task"), find=_metrics),
+    Combination(keys=("checkpoint.best", "validation.metrics", "validation.every", "task"), find=_best),
+    Combination(keys=("checkpoint.best",), find=_direction),
+    Combination(keys=("stop.target", "validation.metrics", "checkpoint.best", "task"), find=_target),
+    Combination(keys=("stop.target", "stop.patience", "validation.every"), find=_validated),
+    Combination(keys=("training.optimizer",), find=_optimizer),
+    Combination(keys=("strategy",), find=_strategy),
+)

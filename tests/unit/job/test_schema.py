@@ -1,0 +1,40 @@
+"""The schema that editors use, and the reference that people read."""
+
+import importlib.util
+import pathlib
+
+from stretto.job import json_schema
+from stretto.job.fields import all_fields
+from stretto.job.words import MODELS
+
+ROOT = pathlib.Path(__file__).parents[3]
+
+
+def test_every_key_is_described():
+    assert [path for path, field in all_fields() if not field.description] == []
+
+
+def test_a_choice_is_a_known_word_or_an_importable_name_or_a_mapping_with_one():
+    word, mapping = json_schema()["properties"]["model"]["anyOf"]
+    assert word["anyOf"][0] == {"enum": list(MODELS)}
+    assert word["anyOf"][1]["pattern"].endswith("$")
+    assert mapping["required"] == ["name"]
+    assert mapping["additionalProperties"] is True
+
+
+def test_the_schema_knows_defaults_and_refuses_unknown_keys():
+    schema = json_schema()
+    assert schema["required"] == ["model", "data", "task"]
+    assert schema["additionalProperties"] is False
+    training = schema["$defs"]["Training"]
+    assert training["additionalProperties"] is False
+    assert training["properties"]["optimizer"]["default"] == "AdamW"
+    assert training["properties"]["until"]["default"] == "3ep"
+    assert training["properties"]["precision"]["enum"] == ["fp32", "bf16", "fp16"]
+
+
+def test_the_published_reference_is_what_the_models_say():
+    place = importlib.util.spec_from_file_location("reference", ROOT / "tools" / "reference.py")
+    reference = importlib.util.module_from_spec(place)
+    place.loader.exec_module(reference)
+    assert reference.main(["--check"]) == 0
