@@ -1,0 +1,1 @@
+"""What a run tells: moments for callbacks, events for sinks, and records that remain."""

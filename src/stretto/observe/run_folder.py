@@ -1,0 +1,92 @@
+"""The folder that holds all a training has left behind; nothing in it depends on where it stands."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from stretto.errors import JobError, Problem
+
+
+@dataclass(frozen=True, slots=True)
+class RunFolder:
+    """Where each file of a run is.
+
+    >>> RunFolder(Path("runs/first")).checkpoints.as_posix()
+    'runs/first/checkpoints'
+    """
+
+    path: Path
+
+    @classmethod
+    def make(cls, parent: Path, name: str) -> RunFolder:
+        """Make a new folder; a name that is taken is an error, so that no run overwrites another."""
+        path = parent / name
+        try:
+            path.mkdir(parents=True)
+        except FileExistsError:
+            message = f"{path} is there already; choose another run.name, or go on with it: stretto resume {path}"
+            raise JobError([Problem(message=message, key="run.name")]) from None
+        except OSError as error:
+            message = f"{path} cannot be made: {error.strerror}; choose another run.folder"
+            raise JobError([Problem(message=message, key="run.folder")]) from None
+        return cls(path)
+
+    @property
+    def job(self) -> Path:
+        """The job, defaults written out."""
+        return self.path / "job.yaml"
+
+    @property
+    def plan(self) -> Path:
+        """The seats it was last run on."""
+        return self.path / "plan.json"
+
+    @property
+    def events(self) -> Path:
+        """What happened, a line of JSON each."""
+        return self.path / "events.jsonl"
+
+    @property
+    def result(self) -> Path:
+        """What came of it."""
+        return self.path / "result.json"
+
+    @property
+    def checkpoints(self) -> Path:
+        """The states it can go on from."""
+        return self.path / "checkpoints"
+
+    @property
+    def model(self) -> Path:
+        """The best weights, in the Hugging Face layout."""
+        return self.path / "model"
+
+    @property
+    def tensorboard(self) -> Path:
+        """TensorBoard's event files."""
+        return self.path / "tensorboard"
+
+    @property
+    def key(self) -> Path:
+        """The key of the control plane, there only while the run lasts."""
+        return self.path / ".key"
+
+    def log(self, seat: int) -> Path:
+        """What a seat has printed."""
+        return self.path / "logs" / f"seat-{seat}.log"
+
+    def write_result(self, values: dict[str, Any]) -> None:
+        """Write the result whole or not at all."""
+        draft = self.result.with_suffix(".draft")
+        draft.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
+        draft.replace(self.result)
+
+    def write_key(self, key: bytes) -> None:
+        """Write the key so that only this user can read it."""
+        self.key.unlink(missing_ok=True)
+        with os.fdopen(os.open(self.key, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(key)
