@@ -1,0 +1,342 @@
+"""Who belongs to the group at this moment: slots, views, ranks, and what happens when somebody dies. Sans I/O.
+
+A *slot* is a place where an agent runs; a *view* is one numbered group of workers, one per slot. The number only grows,
+and a new view begins only when no agent can have a worker of an old one. `Membership` is told what happened and what
+time it is, and says what to do; it has no socket, clock or thread, so the same code runs in the coordinator and in a
+simulated world.
+
+The policy is *gang*: a worker that dies by a signal, or an agent that is lost, means a new view for all, from the last
+checkpoint, while the budget of restarts lasts. An exception in a worker's code ends the run with that worker's own
+traceback: a restart would repeat it. When one worker dies the others fail too, so a worker that only noticed a peer's
+loss is given a moment for the root cause to show. Messages of a view that is over are ignored. Whatever must arrive is
+said again on a tick until its effect is seen.
+"""
+
+from __future__ import annotations
+
+import enum
+import signal
+from dataclasses import dataclass, field
+from typing import Any
+
+from stretto.communicate.membership_action import (
+    Action,
+    DropAgent,
+    End,
+    Fail,
+    Finish,
+    Interrupt,
+    Lose,
+    RequestStop,
+    Restarting,
+    StartWorkers,
+    StopWorkers,
+)
+from stretto.communicate.membership_event import (
+    AgentBeat,
+    AgentJoined,
+    AgentLost,
+    Event,
+    StopAsked,
+    WorkerBeat,
+    WorkerDone,
+    WorkerFailed,
+    WorkerReady,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """How long `Membership` waits for what."""
+
+    silence_s: float = 60.0
+    root_cause_s: float = 0.25
+    settle_s: float = 3.0
+    repeat_s: float = 2.0
+
+
+class Phase(enum.Enum):
+    """Where the group stands."""
+
+    FORMING = "forming"
+    RUNNING = "running"
+    ENDED = "ended"
+
+
+@dataclass(slots=True)
+class _Agent:
+    """`cleared` is the last view of which this agent surely has no worker any more, and will start none."""
+
+    heard_s: float
+    cleared: int
+
+
+class _State(enum.Enum):
+    STARTING = "starting"
+    RUNNING = "running"
+    READY = "ready"
+    DONE = "done"
+    FAILED = "failed"
+    GONE = "gone"
+
+
+@dataclass(slots=True)
+class _Worker:
+    rank: int
+    heard_s: float
+    state: _State = _State.STARTING
+    result: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def acts(self) -> bool:
+        return self.state in (_State.STARTING, _State.RUNNING, _State.READY)
+
+
+@dataclass(frozen=True, slots=True)
+class _Suspicion:
+    """Something went wrong on a slot; at `due_s` it is acted upon, unless the root cause has shown elsewhere."""
+
+    due_s: float
+    reason: str
+    failure: WorkerFailed | None = None
+
+
+class Membership:
+    """The machine: events and the time in, actions out. `view` is the number of the view that acts, or acted last."""
+
+    def __init__(self, *, slots: int, restarts: int, patience: Patience | None = None) -> None:
+        self.view = 0
+        self.phase = Phase.FORMING
+        self.restarts_left = restarts
+        self.fenced = 0
+        self._size = slots
+        self._patience = patience or Patience()
+        self._agents: dict[int, _Agent] = {}
+        self._workers: dict[int, _Worker] = {}
+        self._suspicions: dict[int, _Suspicion] = {}
+        self._stop: StopAsked | None = None
+        self._repeated_s = 0.0
+
+    @property
+    def joined(self) -> frozenset[int]:
+        """The slots whose agents are there."""
+        return frozenset(self._agents)
+
+    @property
+    def missing(self) -> tuple[int, ...]:
+        """The slots whose agents are not there."""
+        return tuple(slot for slot in range(self._size) if slot not in self._agents)
+
+    def accepts(self, view: int) -> bool:
+        """Whether a worker of this view may speak."""
+        return self.phase is Phase.RUNNING and view == self.view
+
+    def rank_of(self, slot: int) -> int | None:
+        """The rank that a slot's worker has in this view, None when it has none."""
+        worker = self._workers.get(slot)
+        return None if worker is None else worker.rank
+
+    def on_event(self, event: Event, now_s: float) -> list[Action]:
+        """What to do because of this event."""
+        if self.phase is Phase.ENDED:
+            return []
+        match event:
+            case AgentJoined():
+                return self._agent_joined(event, now_s)
+            case AgentLost():
+                return self._agent_lost(event, now_s)
+            case AgentBeat():
+                return self._agent_beat(event, now_s)
+            case StopAsked():
+                return self._stop_asked(event)
+        worker = self._workers.get(event.slot)
+        if worker is None or not self.accepts(event.view):
+            self.fenced += 1
+            return []
+        worker.heard_s = max(worker.heard_s, now_s)
+        return self._of_worker(event, worker, now_s)
+
+    def on_tick(self, now_s: float) -> list[Action]:
+        """What to do because time has passed; meant to be called several times a second."""
+        if self.phase is Phase.ENDED:
+            return []
+        actions = self._act_on_suspicions(now_s)
+        actions += self._drop_silent(now_s)
+        if now_s - self._repeated_s >= self._patience.repeat_s:
+            self._repeated_s = now_s
+            actions += self._say_again()
+        return actions
+
+    def _agent_joined(self, event: AgentJoined, now_s: float) -> list[Action]:
+        if not 0 <= event.slot < self._size:
+            return []
+        actions: list[Action] = []
+        if event.slot in self._agents:
+            actions += self._agent_lost(AgentLost(slot=event.slot, reason="it came back as a new process"), now_s)
+        self._agents[event.slot] = _Agent(heard_s=now_s, cleared=self.view)
+        return actions + self._form(now_s)
+
+    def _agent_lost(self, event: AgentLost, now_s: float) -> list[Action]:
+        if self._agents.pop(event.slot, None) is None:
+            return []
+        worker = self._workers.get(event.slot)
+        if self.phase is not Phase.RUNNING or worker is None or worker.state is _State.DONE:
+            return self._form(now_s)
+        worker.state = _State.GONE
+        return self._lose_view(f"the agent of {self._named(event.slot)} was lost: {event.reason}", now_s)
+
+    def _agent_beat(self, event: AgentBeat, now_s: float) -> list[Action]:
+        agent = self._agents.get(event.slot)
+        if agent is None:
+            return []
+        agent.heard_s = max(agent.heard_s, now_s)
+        if not event.running:
+            agent.cleared = max(agent.cleared, event.view)
+        if self.phase is Phase.FORMING:
+            return self._form(now_s)
+        worker = self._workers.get(event.slot)
+        if worker is None or event.view != self.view:
+            return []
+        return self._worker_started(worker) if event.running else self._worker_ended(event, worker, now_s)
+
+    def _of_worker(self, event: Event, worker: _Worker, now_s: float) -> list[Action]:
+        match event:
+            case WorkerDone():
+                return self._worker_done(event, worker)
+            case WorkerFailed():
+                return self._worker_failed(event, worker, now_s)
+            case WorkerReady() if worker.acts:
+                worker.state = _State.READY
+            case WorkerBeat() if worker.state is _State.STARTING:
+                return self._worker_started(worker)
+        return []
+
+    def _worker_started(self, worker: _Worker) -> list[Action]:
+        if worker.state is _State.STARTING:
+            worker.state = _State.RUNNING
+            return self._request_stop()
+        return []
+
+    def _worker_done(self, event: WorkerDone, worker: _Worker) -> list[Action]:
+        worker.state, worker.result = _State.DONE, event.result
+        self._suspicions.pop(event.slot, None)
+        if any(each.state is not _State.DONE for each in self._workers.values()):
+            return []
+        return self._end(Finish(result=next(each.result for each in self._workers.values() if each.rank == 0)))
+
+    def _worker_failed(self, event: WorkerFailed, worker: _Worker, now_s: float) -> list[Action]:
+        if worker.state in (_State.DONE, _State.FAILED):
+            return []
+        worker.state = _State.FAILED
+        if event.collateral:
+            reason = f"{self._named(event.slot)} lost its peers: {event.words}"
+            self._suspicions[event.slot] = _Suspicion(now_s + self._patience.settle_s, reason)
+        else:
+            self._suspicions[event.slot] = _Suspicion(now_s + self._patience.root_cause_s, event.words, event)
+        return []
+
+    def _worker_ended(self, event: AgentBeat, worker: _Worker, now_s: float) -> list[Action]:
+        if not worker.acts:
+            return []
+        worker.state = _State.GONE
+        code = 0 if event.code is None else event.code
+        if code < 0 and not (code == -signal.SIGABRT and self._first_failure()):
+            return self._lose_view(f"{self._named(event.slot)} was killed by {_signal_name(-code)}", now_s)
+        reason = f"{self._named(event.slot)} ended with exit code {code} without a word"
+        self._suspicions.setdefault(event.slot, _Suspicion(now_s + self._patience.settle_s, reason))
+        return []
+
+    def _form(self, now_s: float) -> list[Action]:
+        """Begin the next view, if everybody is there and nobody still has a worker."""
+        if self.phase is not Phase.FORMING or self.missing or self._uncleared():
+            return []
+        self.view += 1
+        self.phase = Phase.RUNNING
+        self._workers = {slot: _Worker(rank, now_s) for rank, slot in enumerate(sorted(self._agents))}
+        self._suspicions.clear()
+        self._repeated_s = now_s
+        return [self._start(tuple(self._workers))]
+
+    def _start(self, slots: tuple[int, ...]) -> StartWorkers:
+        ranks = tuple((slot, self._workers[slot].rank) for slot in slots)
+        return StartWorkers(view=self.view, ranks=ranks, size=len(self._workers))
+
+    def _lose_view(self, reason: str, now_s: float) -> list[Action]:
+        """The view is over; start over with a new one, or end the run."""
+        if self._stop is not None:
+            return self._end(Interrupt(reason=f"{reason} while the run was stopping"))
+        if self.restarts_left == 0:
+            return self._end(Lose(reason=f"{reason}, and no restarts are left (cluster.restarts)"))
+        self.restarts_left -= 1
+        self.phase = Phase.FORMING
+        self._repeated_s = now_s
+        restarting = Restarting(view=self.view, reason=reason, left=self.restarts_left)
+        return [restarting, *self._clear(), *self._form(now_s)]
+
+    def _uncleared(self) -> tuple[int, ...]:
+        return tuple(slot for slot, agent in self._agents.items() if agent.cleared < self.view)
+
+    def _clear(self) -> list[Action]:
+        slots = self._uncleared()
+        return [StopWorkers(view=self.view, slots=slots)] if slots else []
+
+    def _end(self, end: End) -> list[Action]:
+        self.phase = Phase.ENDED
+        return [end]
+
+    def _stop_asked(self, event: StopAsked) -> list[Action]:
+        if not event.save or self.phase is Phase.FORMING:
+            return self._end(Interrupt(reason=event.reason))
+        self._stop = event
+        return self._request_stop()
+
+    def _request_stop(self) -> list[Action]:
+        slots = tuple(slot for slot, worker in self._workers.items() if worker.acts)
+        if self._stop is None or not slots or self.phase is not Phase.RUNNING:
+            return []
+        return [RequestStop(view=self.view, slots=slots, reason=self._stop.reason, save=self._stop.save)]
+
+    def _first_failure(self) -> WorkerFailed | None:
+        return next((each.failure for each in self._suspicions.values() if each.failure is not None), None)
+
+    def _act_on_suspicions(self, now_s: float) -> list[Action]:
+        due = [each for each in self._suspicions.values() if each.due_s <= now_s]
+        if self.phase is not Phase.RUNNING or not due:
+            return []
+        failure = self._first_failure()
+        if failure is None:
+            return self._lose_view(due[0].reason, now_s)
+        return self._end(Fail(rank=self._workers[failure.slot].rank, failure=failure))
+
+    def _drop_silent(self, now_s: float) -> list[Action]:
+        before_s = now_s - self._patience.silence_s
+        actions: list[Action] = []
+        for slot, agent in list(self._agents.items()):
+            if agent.heard_s < before_s:
+                reason = f"silent for {self._patience.silence_s:g} s"
+                actions += [DropAgent(slot=slot, reason=reason)]
+                actions += self._agent_lost(AgentLost(slot=slot, reason=reason), now_s)
+        if self.phase is Phase.RUNNING:
+            for slot, worker in self._workers.items():
+                if worker.acts and worker.heard_s < before_s:
+                    silent = f"{self._named(slot)} has been silent for {self._patience.silence_s:g} s"
+                    return [*actions, *self._lose_view(silent, now_s)]
+        return actions
+
+    def _say_again(self) -> list[Action]:
+        if self.phase is Phase.FORMING:
+            return self._clear()
+        if self.phase is not Phase.RUNNING:
+            return []
+        silent = tuple(slot for slot, each in self._workers.items() if each.state is _State.STARTING)
+        return [*([self._start(silent)] if silent else []), *self._request_stop()]
+
+    def _named(self, slot: int) -> str:
+        return f"worker {self._workers[slot].rank} of {len(self._workers)}"
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
