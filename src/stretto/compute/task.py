@@ -1,0 +1,116 @@
+"""What a model is to learn: how its outputs and the targets become a loss."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, Protocol
+
+import torch.nn.functional as F
+from torch import Tensor
+
+from stretto.errors import ModelError, choose
+from stretto.job import Choice
+
+Loss = Callable[[Any, Any], Tensor]
+IGNORED = -100
+
+
+class Task(Protocol):
+    """A loss that is a sum over samples (or tokens) and knows how many there were.
+
+    Sums, not means, travel between workers: only so is the gradient of an uneven batch the exact mean.
+    """
+
+    metrics: tuple[str, ...]
+
+    def losses(self, outputs: Any, targets: Any) -> tuple[Tensor, float]:
+        """Return the sum of the losses, to be differentiated, and the weight it is to be divided by."""
+        ...
+
+
+class Classification:
+    """One class per sample: cross entropy of logits (N, classes, …) and class indices (N, …); -100 does not count."""
+
+    metrics: tuple[str, ...] = ("loss", "accuracy")
+
+    def __init__(self, label_smoothing: float = 0.0) -> None:
+        self.label_smoothing = label_smoothing
+
+    def losses(self, outputs: Tensor, targets: Tensor) -> tuple[Tensor, float]:
+        """Sum the cross entropies of all samples."""
+        smoothing = self.label_smoothing
+        losses = F.cross_entropy(outputs, targets, reduction="sum", label_smoothing=smoothing, ignore_index=IGNORED)
+        return losses, _counted(targets)
+
+
+class Regression:
+    """Numbers per sample: squared error, averaged over each sample's numbers."""
+
+    metrics: tuple[str, ...] = ("loss",)
+
+    def losses(self, outputs: Tensor, targets: Tensor) -> tuple[Tensor, float]:
+        """Sum the squared errors of all samples."""
+        errors = F.mse_loss(outputs, targets.to(outputs.dtype).reshape(outputs.shape), reduction="sum")
+        return errors / max(outputs[0].numel() if len(outputs) else 1, 1), float(len(outputs))
+
+
+class LanguageModelling:
+    """The next token at every position: cross entropy of logits (N, T, vocabulary); targets of -100 do not count."""
+
+    metrics: tuple[str, ...] = ("loss", "perplexity")
+
+    def losses(self, outputs: Tensor, targets: Tensor) -> tuple[Tensor, float]:
+        """Sum the cross entropies of all tokens that count."""
+        logits = outputs.reshape(-1, outputs.shape[-1])
+        losses = F.cross_entropy(logits, targets.reshape(-1), reduction="sum", ignore_index=IGNORED)
+        return losses, _counted(targets)
+
+
+class FunctionTask:
+    """A loss function of one's own: (outputs, targets) to one loss per sample, or to their mean."""
+
+    metrics: tuple[str, ...] = ("loss",)
+
+    def __init__(self, function: Loss) -> None:
+        self.function = function
+
+    def losses(self, outputs: Any, targets: Any) -> tuple[Tensor, float]:
+        """Sum per-sample losses; a mean is multiplied by the number of samples it was taken over."""
+        loss = self.function(outputs, targets)
+        if not isinstance(loss, Tensor):
+            raise ModelError(
+                f"the loss function returned {type(loss).__name__}; return a tensor of losses or their mean"
+            )
+        samples = float(_length(targets))
+        return (loss * samples if loss.dim() == 0 else loss.sum() / loss[0].numel()), samples
+
+
+TASKS: dict[str, type[Any]] = {
+    "classification": Classification,
+    "regression": Regression,
+    "language_modelling": LanguageModelling,
+}
+
+
+def load_task(choice: Choice) -> Task:
+    """Find the task a job names: a word of ours, or a loss function given as `module:function`."""
+    if choice.name in TASKS:
+        task: Task = TASKS[choice.name](**choice.arguments)
+        return task
+    if ":" not in choice.name:
+        raise ModelError(choose("task", choice.name, TASKS))
+    module, _, name = choice.name.partition(":")
+    return FunctionTask(getattr(import_module(module), name))
+
+
+def _counted(targets: Tensor) -> float:
+    """How many targets count; those given as probabilities all do."""
+    return float(len(targets) if targets.is_floating_point() else (targets != IGNORED).sum())
+
+
+def _length(targets: Any) -> int:
+    first = targets
+    while not isinstance(first, Tensor):
+        first = next(iter(first.values() if isinstance(first, dict) else first))
+    return len(first)

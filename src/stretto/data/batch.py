@@ -1,0 +1,53 @@
+"""Samples that are computed together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Inputs, targets and which samples of the source they are.
+
+    `inputs` and `targets` are tensors, or dicts, tuples and lists of tensors, whose first dimension counts samples.
+
+    >>> batch = Batch(torch.zeros(4, 8), torch.zeros(4), torch.arange(4))
+    >>> len(batch), len(batch.slice(0, 3))
+    (4, 3)
+    """
+
+    inputs: Any
+    targets: Any
+    indices: Tensor
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def slice(self, start: int, stop: int) -> Batch:
+        """Return a part of the samples, as views: a micro-batch."""
+        return self._each(lambda tensor: tensor[start:stop])
+
+    def to(self, device: str | torch.device) -> Batch:
+        """Return the batch on a device; what is there already is not copied."""
+        return self._each(lambda tensor: tensor.to(device, non_blocking=True))
+
+    def _each(self, change: Callable[[Tensor], Tensor]) -> Batch:
+        return Batch(change_tensors(change, self.inputs), change_tensors(change, self.targets), change(self.indices))
+
+
+def change_tensors(change: Callable[[Tensor], Tensor], value: Any) -> Any:
+    """Return the same dicts, tuples and lists around changed tensors; what is no tensor stays as it is."""
+    if isinstance(value, Tensor):
+        return change(value)
+    if isinstance(value, dict):
+        return {key: change_tensors(change, each) for key, each in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(change_tensors(change, each) for each in value))
+    if isinstance(value, (tuple, list)):
+        return type(value)(change_tensors(change, each) for each in value)
+    return value

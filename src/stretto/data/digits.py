@@ -1,0 +1,50 @@
+"""1,797 handwritten digits of 8 x 8 pixels, which come with scikit-learn: real data without a download."""
+
+from __future__ import annotations
+
+import gzip
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+
+from stretto.data.arrays import Arrays, Rows
+from stretto.data.order import Permutation
+from stretto.data.source import Source
+from stretto.errors import DataError, MissingExtra
+
+BRIGHTEST = 16.0
+
+
+def digits(share: float = 0.2, seed: int = 0) -> tuple[Source, Source]:
+    """Open the digits; of every class the same `share` is kept for validation, chosen by `seed`."""
+    images, labels = _read(_file())
+    kept = np.concatenate([_draw(np.flatnonzero(labels == label), share, seed) for label in range(10)])
+    is_kept = np.isin(np.arange(len(labels)), kept)
+    if is_kept.all() or not is_kept.any():
+        raise DataError(f"data digits: a share of {share} leaves nothing on one side; give one between 0 and 1")
+    training, validation = (Arrays(images[chosen], labels[chosen], "digits") for chosen in (~is_kept, is_kept))
+    return training, validation
+
+
+def _file() -> Path:
+    # The package is found, not imported: importing it takes a second of every worker's start.
+    package = find_spec("sklearn")
+    if package is None or not package.submodule_search_locations:
+        raise MissingExtra("scikit-learn", "examples")
+    return Path(package.submodule_search_locations[0]) / "datasets" / "data" / "digits.csv.gz"
+
+
+def _read(path: Path) -> tuple[Rows, Rows]:
+    try:
+        with gzip.open(path, "rt", encoding="ascii") as lines:
+            table = np.loadtxt(lines, delimiter=",", dtype=np.float32)
+        images = table[:, :64].reshape(-1, 1, 8, 8) / BRIGHTEST
+        return images, table[:, 64].astype(np.int64)
+    except (OSError, EOFError, ValueError, IndexError) as error:
+        raise DataError(f"{path} cannot be read: {error}; install scikit-learn anew") from error
+
+
+def _draw(members: Rows, share: float, seed: int) -> Rows:
+    drawn = round(len(members) * min(max(share, 0.0), 1.0))
+    return members.take(Permutation(len(members), seed).take(0, drawn))

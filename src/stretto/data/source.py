@@ -1,0 +1,120 @@
+"""Where samples come from: the contract of every source, and how a job's `data:` becomes a pair of them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from stretto.data import SOURCES
+from stretto.errors import DataError, choose
+
+if TYPE_CHECKING:
+    from stretto.data.batch import Batch
+    from stretto.job import Choice
+
+
+@runtime_checkable
+class Source(Protocol):
+    """Samples that can be read by number, in any order, as often as one likes.
+
+    `facts` says what a model has to know of them, as far as it is known: `shape` of one input, `classes`, `outputs`,
+    `channels`, `features`, `vocabulary`, `length`. Reading raises `DataError` when the data is damaged.
+
+    Batches are read ahead by a thread. A source whose reading draws from the global random generators says
+    `ahead = False`: it is then read by the thread that trains, so that what it draws is the same in every run.
+    """
+
+    @property
+    def name(self) -> str:
+        """What a person calls this data."""
+        ...
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """What completes the arguments of a model."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def read(self, indices: Sequence[int]) -> Batch:
+        """Return these samples in this order; at least one is asked for."""
+        ...
+
+
+def load_data(choice: Choice) -> tuple[Source, Source]:
+    """Open what a job's `data:` names, as (training, validation).
+
+    A word is one of `SOURCES`. `module:function` is called with the remaining keys and may return whatever `as_sources`
+    takes. Raises `DataError` for unknown words and arguments and for data that is missing or damaged.
+    """
+    if choice.name in SOURCES:
+        return _open_word(choice)
+    if ":" not in choice.name:
+        raise DataError(f"{choose('data', choice.name, SOURCES)}, or name a function of yours as module:function")
+    function = _find(choice.name)
+    _check_arguments(function, choice)
+    return as_sources(function(**choice.arguments), choice.name)
+
+
+def as_sources(data: Any, name: str = "data") -> tuple[Source, Source]:
+    """Make (training, validation) of what a person has at hand.
+
+    That is a pair of sources or map-style torch Datasets; or one of them, or a pair of tensors (inputs, targets), of
+    which a fifth, drawn at random, is kept for validation.
+    """
+    from torch import Tensor
+
+    from stretto.data.arrays import Arrays
+    from stretto.data.portion import hold_out
+
+    if isinstance(data, (tuple, list)) and len(data) == 2:
+        if all(isinstance(each, Tensor) for each in data):
+            return hold_out(Arrays(data[0], data[1], name))
+        return _as_source(data[0], name), _as_source(data[1], name)
+    return hold_out(_as_source(data, name))
+
+
+def _as_source(data: Any, name: str) -> Source:
+    from stretto.data.torch_dataset import TorchDataset
+
+    return data if isinstance(data, Source) else TorchDataset(data, name)
+
+
+def _find(path: str) -> Callable[..., Any]:
+    module, _, attribute = path.partition(":")
+    try:
+        found: Callable[..., Any] = getattr(import_module(module), attribute)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise  # something that the person's own module imports
+        raise DataError(
+            f'data "{path}": there is no module "{error.name}"; is its folder the working folder?'
+        ) from error
+    except AttributeError as error:
+        raise DataError(f'data "{path}": module "{module}" has no "{attribute}"') from error
+    return found
+
+
+def _open_word(choice: Choice) -> tuple[Source, Source]:
+    function = _find(SOURCES[choice.name])
+    _check_arguments(function, choice)
+    try:
+        opened: tuple[Source, Source] = function(**choice.arguments)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"data {choice.name} cannot use {choice.arguments}: {error}") from error
+    return opened
+
+
+def _check_arguments(function: Callable[..., Any], choice: Choice) -> None:
+    signature = inspect.signature(function)
+    known = list(signature.parameters)
+    takes_any = any(each.kind is each.VAR_KEYWORD for each in signature.parameters.values())
+    for argument in choice.arguments:
+        if argument not in known and not takes_any:
+            raise DataError(choose(f"argument of data {choice.name}", argument, known or ["(none)"]))
+    try:
+        signature.bind(**choice.arguments)
+    except TypeError as error:
+        raise DataError(f"data {choice.name}: {error}; its arguments are {', '.join(known)}") from error

@@ -1,0 +1,1 @@
+"""Update rules: arithmetic on parameters, without a network."""

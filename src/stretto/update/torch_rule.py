@@ -1,0 +1,93 @@
+"""Optimizers and schedules of PyTorch, by name."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable
+from importlib import import_module
+from typing import Any
+
+import torch
+from torch.nn import Parameter
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
+
+from stretto.errors import ModelError, choose
+from stretto.job import Choice
+
+PER_UPDATE, PER_EPOCH = "update", "epoch"
+LENGTHS = ("T_max", "total_steps", "total_iters")  # what schedules call the length of a training
+
+
+class TorchRule:
+    """Any optimizer of `torch.optim` with any schedule of `torch.optim.lr_scheduler`."""
+
+    def __init__(self, optimizer: Optimizer, schedule: LRScheduler | None = None, per: str = PER_UPDATE) -> None:
+        self.optimizer, self.schedule, self._per = optimizer, schedule, per
+
+    @property
+    def learning_rate(self) -> float:
+        """The learning rate of the first group of parameters."""
+        return float(self.optimizer.param_groups[0]["lr"])
+
+    def updated(self) -> None:
+        """Step a schedule that counts updates."""
+        if self._per == PER_UPDATE:
+            self._step()
+
+    def epoch_ended(self) -> None:
+        """Step a schedule that counts epochs."""
+        if self._per == PER_EPOCH:
+            self._step()
+
+    def validated(self, value: float) -> None:
+        """Step a schedule that waits for plateaus."""
+        if isinstance(self.schedule, ReduceLROnPlateau):
+            self.schedule.step(value)
+
+    def state_dict(self) -> dict[str, Any]:
+        """The optimizer's and the schedule's state."""
+        schedule = self.schedule.state_dict() if self.schedule is not None else None
+        return {"optimizer": self.optimizer.state_dict(), "schedule": schedule}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from a saved state."""
+        self.optimizer.load_state_dict(state["optimizer"])
+        if self.schedule is not None and state["schedule"] is not None:
+            self.schedule.load_state_dict(state["schedule"])
+
+    def _step(self) -> None:
+        if self.schedule is not None and not isinstance(self.schedule, ReduceLROnPlateau):
+            self.schedule.step()
+
+
+def load_rule(
+    parameters: Iterable[Parameter], optimizer: Choice, lr: float, schedule: Choice | None, per: str, length: int | None
+) -> TorchRule:
+    """Make the rule a job names; `length` (updates or epochs) completes a schedule that needs to know the end."""
+    chosen = _find(optimizer.name, torch.optim, "optimizer", Optimizer)
+    made = _make(chosen, optimizer, "optimizer", [p for p in parameters if p.requires_grad], lr=lr)
+    if schedule is None:
+        return TorchRule(made)
+    kind = _find(schedule.name, torch.optim.lr_scheduler, "schedule", LRScheduler)
+    accepted = inspect.signature(kind).parameters
+    known = {key: length for key in LENGTHS if key in accepted and length is not None}
+    return TorchRule(made, _make(kind, schedule, "schedule", made, **known), per)
+
+
+def _make(kind: type[Any], choice: Choice, what: str, first: Any, **known: Any) -> Any:
+    try:
+        return kind(first, **{**known, **choice.arguments})
+    except (TypeError, ValueError) as error:
+        accepted = ", ".join(list(inspect.signature(kind).parameters)[1:])
+        raise ModelError(f"training.{what}: {choice.name}: {error}; it takes {accepted}") from error
+
+
+def _find(name: str, home: Any, what: str, contract: type[Any]) -> type[Any]:
+    if ":" in name:
+        module, _, attribute = name.partition(":")
+        return getattr(import_module(module), attribute)  # type: ignore[no-any-return]
+    known = [key for key, value in vars(home).items() if isinstance(value, type) and issubclass(value, contract)]
+    if name not in known:
+        raise ModelError(f"training.{what}: {choose(what, name, sorted(set(known) - {contract.__name__}))}")
+    return getattr(home, name)  # type: ignore[no-any-return]

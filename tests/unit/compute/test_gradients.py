@@ -1,0 +1,99 @@
+"""Gradients lie flat in buckets, travel as soon as they are complete, and are those of plain PyTorch."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from stretto.compute.gradients import Bucket, Gradients
+
+
+def model() -> nn.Sequential:
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3))
+
+
+def learn(net: nn.Module, inputs: torch.Tensor) -> None:
+    net(inputs).square().sum().backward()
+
+
+def test_gradients_are_those_of_plain_pytorch() -> None:
+    ours, plain, inputs = model(), model(), torch.randn(5, 4)
+    gradients = Gradients(ours.parameters())
+    for _ in range(2):
+        gradients.clear()
+        learn(ours, inputs)
+    gradients.finish()
+    gradients.settle(1.0)
+    learn(plain, inputs)
+    for mine, theirs in zip(ours.parameters(), plain.parameters(), strict=True):
+        assert mine.grad is not None
+        assert torch.equal(mine.grad, theirs.grad)
+
+
+def test_every_gradient_is_a_view_of_its_bucket() -> None:
+    net = model()
+    gradients = Gradients(net.parameters())
+    gradients.clear()
+    learn(net, torch.ones(2, 4))
+    gradients.buckets[0].flat.zero_()
+    assert all(not parameter.grad.any() for parameter in net.parameters() if parameter.grad is not None)
+
+
+def test_small_buckets_are_handed_out_in_order_while_backward_runs() -> None:
+    net = model()
+    gradients = Gradients(net.parameters(), bucket_bytes=64)
+    handed: list[Bucket] = []
+    gradients.on_full = handed.append
+    gradients.clear()
+    learn(net, torch.ones(2, 4))
+    assert handed == []
+    gradients.closing = True
+    learn(net, torch.ones(2, 4))
+    assert handed == gradients.buckets
+    assert len(handed) > 2
+
+
+def test_parameters_that_were_left_out_delay_the_rest_until_finish() -> None:
+    net = model()
+    unused = nn.Parameter(torch.ones(2))
+    gradients = Gradients([*net.parameters(), unused], bucket_bytes=8)
+    handed: list[Bucket] = []
+    gradients.on_full = handed.append
+    gradients.clear()
+    gradients.closing = True
+    learn(net, torch.ones(2, 4))
+    assert handed == []
+    gradients.finish()
+    assert handed == gradients.buckets
+
+
+def test_a_parameter_nobody_used_has_no_gradient() -> None:
+    net = model()
+    unused = nn.Parameter(torch.ones(2))
+    gradients = Gradients([*net.parameters(), unused])
+    gradients.clear()
+    learn(net, torch.ones(2, 4))
+    gradients.finish()
+    gradients.settle(0.5)
+    assert unused.grad is None
+    gradients.clear()
+    assert unused.grad is not None
+
+
+def test_a_gradient_that_zero_grad_has_taken_away_finds_its_place_again() -> None:
+    net, plain, inputs = model(), model(), torch.randn(3, 4)
+    gradients = Gradients(net.parameters())
+    gradients.clear()
+    net.zero_grad(set_to_none=True)
+    learn(net, inputs)
+    learn(plain, inputs)
+    flat = torch.cat([view.reshape(-1) for view in gradients.buckets[0].views])
+    expected = torch.cat([p.grad.reshape(-1) for p in reversed(list(plain.parameters())) if p.grad is not None])
+    assert torch.equal(flat, expected)
+
+
+def test_buckets_hold_one_kind_of_number_each() -> None:
+    parameters = [nn.Parameter(torch.ones(3, dtype=dtype)) for dtype in (torch.float32, torch.bfloat16, torch.float32)]
+    kinds = [{p.dtype for p in bucket.parameters} for bucket in Gradients(parameters).buckets]
+    assert all(len(kind) == 1 for kind in kinds)
