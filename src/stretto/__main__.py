@@ -1,0 +1,5 @@
+"""`python -m stretto` is the command line."""
+
+from stretto.cli import main
+
+main()

@@ -1,0 +1,337 @@
+"""The coordinator: one per run, in the launching process. It decides who works, and hears how it goes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, Protocol
+
+from stretto.communicate.control import Arrived, Connected, Lost, Peer
+from stretto.communicate.control_server import ControlServer, Happening
+from stretto.communicate.membership import Membership
+from stretto.communicate.membership_action import (
+    Action,
+    DropAgent,
+    End,
+    Fail,
+    Finish,
+    Interrupt,
+    Lose,
+    RequestStop,
+    Restarting,
+    StartWorkers,
+    StopWorkers,
+)
+from stretto.communicate.membership_event import (
+    AgentBeat,
+    AgentJoined,
+    AgentLost,
+    SlotEnded,
+    StopAsked,
+    WorkerBeat,
+    WorkerDone,
+    WorkerFailed,
+    WorkerReady,
+)
+from stretto.communicate.membership_event import Event as GroupEvent
+from stretto.communicate.messages import (
+    Assignment,
+    Beat,
+    Done,
+    Failed,
+    Leave,
+    Message,
+    Prepared,
+    Ready,
+    Refused,
+    Report,
+    Start,
+    StopTraining,
+    StopWorker,
+    StoreRequest,
+    Welcome,
+)
+from stretto.communicate.rendezvous import Board, Letters
+from stretto.errors import Interrupted, SeatFailed, WorkersLost
+from stretto.observe.event import Event
+from stretto.observe.sink import Sink
+
+POLL_S = 0.1
+FLUSH_S = 10.0
+
+
+class Engine(Protocol):
+    """What the coordinator needs of an engine."""
+
+    def open(self, address: tuple[str, int], key: bytes, let_go: Callable[[], None]) -> None: ...
+    def start(self, slots: Sequence[int]) -> None: ...
+    def poll(self) -> list[SlotEnded]: ...
+    def stop(self, slots: Sequence[int], grace_s: float) -> None: ...
+    def close(self) -> None: ...
+
+
+class Decision(Protocol):
+    """What a supervisor wants done."""
+
+    @property
+    def start(self) -> tuple[int, ...]: ...
+    @property
+    def stop(self) -> tuple[int, ...]: ...
+    @property
+    def warnings(self) -> tuple[str, ...]: ...
+    @property
+    def give_up(self) -> str | None: ...
+
+
+class Supervisor(Protocol):
+    """Decides which slots to start and stop."""
+
+    def decide(self, joined: Collection[int], ended: Sequence[SlotEnded], now_s: float) -> Decision: ...
+
+
+Assign = Callable[[int, int, int, int], Assignment]
+
+
+class Coordinator:
+    """Drives one run, in one thread: connections, the engine, membership, the rendezvous board, the sinks.
+
+    `assign(view, slot, rank, size)` makes a worker's assignment. `run` returns the result of rank 0, or raises
+    `SeatFailed` with the guilty seat's traceback, `WorkersLost`, or `Interrupted`; however it ends, no process, port or
+    thread of the run is left.
+    """
+
+    def __init__(
+        self,
+        *,
+        server: ControlServer,
+        engine: Engine,
+        supervisor: Supervisor,
+        membership: Membership,
+        assign: Assign,
+        sinks: Sequence[Sink] = (),
+        preload: tuple[str, ...] = (),
+    ) -> None:
+        self._server = server
+        self._engine = engine
+        self._supervisor = supervisor
+        self._membership = membership
+        self._assign = assign
+        self._sinks = sinks
+        self._preload = preload
+        self._board = Board()
+        self._agents: dict[int, Peer] = {}
+        self._prepared: set[int] = set()
+        self._workers: dict[int, Peer] = {}
+        self._end: End | None = None
+        self._interruptions: list[str] = []
+        self._heeded = 0
+
+    def run(self) -> dict[str, Any]:
+        """Bring the run to its end and return the result of rank 0."""
+        try:
+            self._engine.open(self._server.address, self._server.key, self._server.let_go)
+            while self._end is None:
+                self._turn()
+            return self._conclude(self._end)
+        finally:
+            self._close()
+
+    def interrupt(self, reason: str = "interrupted") -> None:
+        """Stop: the first call lets the workers save and leave, a second one ends everything at once.
+
+        Made to be called from a signal handler or another thread.
+        """
+        self._interruptions.append(reason)
+        self._server.wake()
+
+    def _turn(self) -> None:
+        self._supervise(time.monotonic())
+        for happening in self._server.poll(POLL_S):
+            self._on_happening(happening)
+        now_s = time.monotonic()
+        self._post(self._board.on_tick(now_s))
+        self._obey(self._membership.on_tick(now_s))
+        self._heed_interruptions(now_s)
+
+    def _on_happening(self, happening: Happening) -> None:
+        is_agent = happening.peer.hello.role == "agent"
+        match happening:
+            case Connected():
+                (self._agent_connected if is_agent else self._worker_connected)(happening.peer)
+            case Lost():
+                (self._agent_lost if is_agent else self._worker_lost)(happening.peer, happening.reason)
+            case Arrived():
+                (self._agent_said if is_agent else self._worker_said)(happening.peer, happening.message)
+
+    def _agent_connected(self, peer: Peer) -> None:
+        slot = peer.hello.slot
+        if slot in self._agents:
+            self._server.drop(self._agents[slot])
+            self._agent_lost(self._agents[slot], "another agent came for its slot")
+        self._agents[slot] = peer
+        self._server.send(peer, Welcome(preload=self._preload))
+
+    def _agent_lost(self, peer: Peer, reason: str) -> None:
+        slot = peer.hello.slot
+        if self._agents.get(slot) != peer:
+            return
+        del self._agents[slot]
+        if slot in self._workers:
+            self._server.drop(self._workers.pop(slot))
+        self._tell(AgentLost(slot=slot, reason=reason))
+
+    def _agent_said(self, peer: Peer, message: Message) -> None:
+        slot = peer.hello.slot
+        if self._agents.get(slot) != peer:
+            return
+        match message:
+            case Prepared():
+                self._tell(AgentJoined(slot=slot))
+            case Beat():
+                self._tell(AgentBeat(slot=slot, view=message.view, running=message.running, code=message.code))
+
+    def _worker_connected(self, peer: Peer) -> None:
+        hello = peer.hello
+        if not self._membership.accepts(hello.view) or self._membership.rank_of(hello.slot) is None:
+            self._server.send(peer, Refused(reason=f"view {hello.view} is over"))
+            self._server.drop(peer)
+            return
+        self._workers[hello.slot] = peer
+        self._tell(WorkerBeat(view=hello.view, slot=hello.slot))
+
+    def _worker_lost(self, peer: Peer, _reason: str) -> None:
+        self._board.forget(peer)
+        if self._workers.get(peer.hello.slot) == peer:
+            del self._workers[peer.hello.slot]
+
+    def _worker_said(self, peer: Peer, message: Message) -> None:
+        view, slot = peer.hello.view, peer.hello.slot
+        if self._workers.get(slot) != peer or not self._membership.accepts(view):
+            return
+        self._tell(WorkerBeat(view=view, slot=slot))
+        match message:
+            case Ready():
+                self._tell(WorkerReady(view=view, slot=slot))
+                self._emit("worker_ready", seat=self._membership.rank_of(slot), view=view)
+            case Report():
+                self._write(message.event)
+            case Done():
+                self._tell(WorkerDone(view=view, slot=slot, result=message.result))
+            case Failed():
+                self._tell(_failure(view, slot, message))
+            case request if isinstance(request, StoreRequest):
+                self._post(self._board.on_request(peer, request, time.monotonic()))
+
+    def _tell(self, event: GroupEvent) -> None:
+        self._obey(self._membership.on_event(event, time.monotonic()))
+
+    def _post(self, letters: Letters) -> None:
+        for peer, answer in letters:
+            self._server.send(peer, answer)
+
+    def _obey(self, actions: Sequence[Action]) -> None:
+        for action in actions:
+            match action:
+                case StartWorkers():
+                    self._start_workers(action)
+                case StopWorkers():
+                    self._send_agents(action.slots, StopWorker(view=action.view))
+                case RequestStop():
+                    self._request_stop(action)
+                case DropAgent():
+                    self._drop_agent(action)
+                case Restarting():
+                    self._emit("restarted", view=action.view, reason=action.reason, left=action.left)
+                case _:
+                    self._end = action
+
+    def _start_workers(self, action: StartWorkers) -> None:
+        if len(action.ranks) == action.size:
+            self._workers.clear()
+            self._board.begin(action.view)
+            left = self._membership.restarts_left
+            self._emit("view_started", view=action.view, workers=action.size, restarts_left=left)
+        for slot, rank in action.ranks:
+            self._send_agents((slot,), Start(assignment=self._assign(action.view, slot, rank, action.size)))
+
+    def _request_stop(self, action: RequestStop) -> None:
+        for slot in action.slots:
+            if slot in self._workers:
+                self._server.send(self._workers[slot], StopTraining(reason=action.reason, save=action.save))
+
+    def _drop_agent(self, action: DropAgent) -> None:
+        peer = self._agents.pop(action.slot, None)
+        if peer is not None:
+            self._server.drop(peer)
+        if action.slot in self._workers:
+            self._server.drop(self._workers.pop(action.slot))
+
+    def _send_agents(self, slots: Sequence[int], message: Message) -> None:
+        for slot in slots:
+            if slot in self._agents:
+                self._server.send(self._agents[slot], message)
+
+    def _heed_interruptions(self, now_s: float) -> None:
+        while self._heeded < len(self._interruptions):
+            reason, save = self._interruptions[self._heeded], self._heeded == 0
+            self._heeded += 1
+            self._emit("stopping", reason=reason, save=save)
+            self._obey(self._membership.on_event(StopAsked(reason=reason, save=save), now_s))
+
+    def _supervise(self, now_s: float) -> None:
+        if self._end is not None:
+            return
+        decision = self._supervisor.decide(self._membership.joined, self._engine.poll(), now_s)
+        for warning in decision.warnings:
+            self._emit("warning", message=warning)
+        if decision.give_up is not None:
+            self._end = Lose(reason=decision.give_up)
+            return
+        self._engine.stop(decision.stop, 0.0)
+        self._engine.start(decision.start)
+
+    def _conclude(self, end: End) -> dict[str, Any]:
+        match end:
+            case Finish():
+                return end.result
+            case Fail():
+                failure = end.failure
+                self._emit("failed", seat=end.rank, cause=failure.cause, message=failure.words)
+                raise SeatFailed(end.rank, "worker", f"{failure.cause}: {failure.words}", failure.trace)
+            case Lose():
+                self._emit("failed", cause="workers lost", message=end.reason)
+                raise WorkersLost(end.reason)
+            case Interrupt():
+                raise Interrupted(end.reason)
+
+    def _close(self) -> None:
+        """End the agents: with time to finish when all is well, else at once."""
+        try:
+            grace_s = FLUSH_S if isinstance(self._end, Finish) else 0.0
+            self._send_agents(tuple(self._agents), Leave(grace_s=grace_s))
+            deadline_s = time.monotonic() + grace_s + 1.0
+            while self._agents and time.monotonic() < deadline_s:
+                for happening in self._server.poll(POLL_S):
+                    if isinstance(happening, Lost) and self._agents.get(happening.peer.hello.slot) == happening.peer:
+                        del self._agents[happening.peer.hello.slot]
+        finally:
+            self._server.close()
+            self._engine.close()
+
+    def _emit(self, kind: str, *, seat: int | None = None, **values: Any) -> None:
+        self._write(Event(kind=kind, seat=seat, values=values))
+
+    def _write(self, event: Event) -> None:
+        for sink in self._sinks:
+            sink.write(event)
+
+
+def _failure(view: int, slot: int, message: Failed) -> WorkerFailed:
+    return WorkerFailed(
+        view=view,
+        slot=slot,
+        cause=message.cause,
+        words=message.words,
+        trace=message.trace,
+        collateral=message.collateral,
+    )

@@ -1,0 +1,154 @@
+"""Training a job: `train` from the command line, `resume`, and `fit` from a program."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from stretto.errors import JobError, Problem
+from stretto.job import Choice, Job, job_from, read_job
+from stretto.observe.event import Event
+from stretto.observe.json_lines import JsonLines
+from stretto.observe.progress import progress_sink
+from stretto.observe.result import Result
+from stretto.observe.run_folder import RunFolder
+from stretto.observe.sink import Sink
+from stretto.observe.sinks import Sinks
+from stretto.run.errand import Errand, Work
+from stretto.run.launching import launch, plan_here
+
+if TYPE_CHECKING:
+    from torch import nn
+
+
+def train(job: Job, *, quiet: bool = False, objects: Mapping[str, Any] | None = None) -> Result:
+    """Train a job in a new run folder; `quiet` shows no progress."""
+    plan_here(job)  # what is impossible is said before a folder is made
+    name = job.run.name or f"{_plain(job.model)}-{_plain(job.data)}-{datetime.now():%Y%m%d-%H%M%S}"
+    folder = RunFolder.make(Path(job.run.folder), name)
+    folder.job.write_text(job.to_yaml(), encoding="utf-8")
+    return _train(job, folder, go_on=False, quiet=quiet, objects=objects or {})
+
+
+def resume(
+    run: str | Path,
+    overrides: Sequence[str] = (),
+    *,
+    quiet: bool = False,
+    objects: Mapping[str, Any] | None = None,
+) -> Result:
+    """Go on with the run in a folder from its newest good checkpoint, or from the beginning if there is none."""
+    folder = RunFolder(Path(run))
+    if not folder.job.is_file():
+        raise JobError([Problem(message=f"{run} holds no run: there is no {folder.job}; see: stretto runs list")])
+    job = read_job(folder.job, overrides)
+    if not objects and job.model.name.startswith("given:"):
+        raise JobError([Problem(message=f"{run} was started by fit(); go on with it by fit(…, resume={str(run)!r})")])
+    return _train(job, folder, go_on=True, quiet=quiet, objects=objects or {})
+
+
+def fit(
+    model: nn.Module | str | Mapping[str, Any],
+    data: Any,
+    *,
+    task: Any = "classification",
+    strategy: str | Mapping[str, Any] = "synchronous",
+    engine: str | Mapping[str, Any] = "local",
+    workers: int = 1,
+    until: str = "3ep",
+    batch: int = 64,
+    lr: float = 0.001,
+    optimizer: str | Mapping[str, Any] = "AdamW",
+    callbacks: Sequence[Any] = (),
+    resume: str | Path | None = None,
+    quiet: bool = False,
+    **sections: Mapping[str, Any],
+) -> Result:
+    """Train a model, given as it is or by a job's words, and return what came of it.
+
+    `data` is a word, a dataset, a pair of datasets, or tensors (inputs, targets); `task` a word or a loss function.
+    Every other key of a job can be said by its section, for example `checkpoint={"every": "500step"}`. A model that is
+    given as it is has the best weights afterwards. `resume` names the folder of a run to go on with.
+
+    >>> fit(model, (inputs, targets), strategy="synchronous", workers=2, until="3ep")        # doctest: +SKIP
+    """
+    objects: dict[str, Any] = {"callbacks": list(callbacks)} if callbacks else {}
+    values = {
+        "model": _given(model, "model", objects),
+        "data": _given(data, "data", objects),
+        "task": _given(task, "task", objects),
+        "strategy": strategy,
+        "engine": engine,
+        **sections,
+        "cluster": {"workers": workers, **sections.get("cluster", {})},
+        "training": {
+            "until": until, "batch": batch, "lr": lr, "optimizer": optimizer, **sections.get("training", {}),
+        },
+    }  # fmt: skip
+    job = job_from(values)
+    if resume is None:
+        result = train(job, quiet=quiet, objects=objects)
+    else:
+        result = _train(job, RunFolder(Path(resume)), go_on=True, quiet=quiet, objects=objects)
+    if "model" in objects:
+        from stretto.checkpoint.hugging_face import read_hugging_face
+
+        objects["model"].load_state_dict(read_hugging_face(RunFolder(result.folder).model))
+    return result
+
+
+def _train(job: Job, folder: RunFolder, *, go_on: bool, quiet: bool, objects: Mapping[str, Any]) -> Result:
+    plan = plan_here(job)
+    folder.plan.write_text(plan.to_json() + "\n", encoding="utf-8")
+    inline = job.engine.name == "inline"
+    work = Work(plan=plan.to_json(), folder=str(folder.path.absolute()), go_on=go_on)
+    errand = Errand(
+        entry="stretto.run.worker:work",
+        payload=msgspec.json.encode(work).decode(),
+        objects={**objects, "worlds": _worlds()} if inline else objects,
+        log=None if inline else folder.log,
+    )
+    sinks = Sinks(_sinks(job, folder, quiet))
+    try:
+        values = launch(plan, errand, [sinks])
+        result = Result(folder=folder.path, **values)
+        folder.write_result(result.values())
+        sinks.write(Event(kind="finished", step=result.steps, samples=result.samples, values={"reason": result.reason}))
+    finally:
+        sinks.close()
+    return result
+
+
+def _worlds() -> Any:
+    from stretto.communicate.memory import MemoryWorlds
+
+    return MemoryWorlds()
+
+
+def _sinks(job: Job, folder: RunFolder, quiet: bool) -> Iterator[Sink]:
+    yield JsonLines(folder.events)
+    if job.observe.tensorboard:
+        from stretto.observe.tensorboard import TensorBoard
+
+        yield TensorBoard(folder.tensorboard)
+    display = None if quiet else progress_sink(job.observe.progress, sys.stderr)
+    if display is not None:
+        yield display
+
+
+def _given(value: Any, key: str, objects: dict[str, Any]) -> Any:
+    """A word stays a word; a live thing is kept among the objects, and the job says its class."""
+    if isinstance(value, str | Mapping | Choice):
+        return value
+    objects[key] = value
+    name = getattr(value, "__name__", type(value).__name__)
+    return f"given:{name if name.isidentifier() else type(value).__name__}"
+
+
+def _plain(choice: Choice) -> str:
+    return choice.name.rpartition(":")[2]
