@@ -23,6 +23,8 @@ class Numbers:
 
     def read(self, indices):
         self.reads += 1
+        if max(indices) >= self.size:
+            raise IndexError(f"sample {max(indices)} of {self.size}")
         if self.fails_at in indices:
             raise OSError(f"sample {self.fails_at} is lost")
         numbers = torch.tensor(list(indices), dtype=torch.int64)

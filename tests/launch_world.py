@@ -61,6 +61,11 @@ def break_down(assignment: Assignment, client: ControlClient, objects: Mapping[s
     return stubborn(assignment, client, objects)
 
 
+def boast(assignment: Assignment, client: ControlClient, objects: Mapping[str, Any]) -> dict[str, Any]:
+    """Return more than a message can hold."""
+    return {"text": "x" * 5_000_000}
+
+
 def go_silently(assignment: Assignment, client: ControlClient, objects: Mapping[str, Any]) -> dict[str, Any]:
     """End without a word in the first view."""
     announce(assignment, client)
@@ -88,6 +93,45 @@ def all_reduce(assignment: Assignment, client: ControlClient, objects: Mapping[s
     while assignment.view == 1:
         dist.all_reduce(torch.ones(1))
     return {"total": total.item(), "view": assignment.view}
+
+
+def use_store(assignment: Assignment, client: ControlClient, objects: Mapping[str, Any]) -> dict[str, Any]:
+    """Do with the rendezvous store what torch does with one, and with torch's own; tell what either said."""
+    import torch.distributed as dist
+
+    from stretto.communicate.rendezvous import rendezvous_store
+
+    return {"ours": exercise(rendezvous_store(client)), "theirs": exercise(dist.HashStore())}
+
+
+def exercise(store: Any) -> list[Any]:
+    """What a store says to each of its methods."""
+    from datetime import timedelta
+
+    import torch.distributed as dist
+
+    under = dist.PrefixStore("view", dist.PrefixStore("group", store)).clone()
+    said: list[Any] = [under.set("a", "x"), under.get("a"), under.add("n", 2), under.add("n", 3), under.get("n")]
+    said += [under.check(["a", "n"]), under.check(["a", "b"]), under.wait(["a"]), under.num_keys()]
+    said += [under.compare_set("c", "", "1"), under.compare_set("c", "2", "3"), under.compare_set("c", "1", "3")]
+    said += [under.delete_key("a"), under.delete_key("a"), under.check(["a"])]
+    store.set_timeout(timedelta(seconds=0.05))
+    for ask in (lambda: under.get("b"), lambda: under.wait(["b"], timedelta(seconds=0.05))):
+        try:
+            said.append(ask())
+        except dist.DistError:
+            said.append("too late")
+    return [each.decode() if isinstance(each, bytes) else each for each in said]
+
+
+def compute(assignment: Assignment, client: ControlClient, objects: Mapping[str, Any]) -> dict[str, Any]:
+    """Compute forward and backward with two threads, on an object of the launching process."""
+    import torch
+
+    torch.set_num_threads(2)
+    loss = (objects["matrix"] @ torch.ones(1000, 1000)).exp().sum()
+    loss.backward()
+    return {"shape": list(objects["matrix"].grad.shape)}
 
 
 def announce(assignment: Assignment, client: ControlClient) -> None:

@@ -89,7 +89,5 @@ def test_its_facts_fit_its_batches(source):
 
 
 def test_a_sample_that_does_not_exist_is_an_error(source):
-    if isinstance(source, Numbers):
-        pytest.skip("this one is endless on purpose")
     with pytest.raises(IndexError):
         source.read([len(source) + 5])

@@ -176,6 +176,28 @@ def test_a_run_in_a_thread_can_be_interrupted_from_outside(engine):
     assert results[0]["stopped"] == "enough"
 
 
+def test_objects_of_a_process_that_has_computed_with_threads_can_be_computed_with(tmp_path):
+    script = tmp_path / "fit.py"
+    script.write_text(
+        "import torch\n"
+        "from launch_world import Watch, launch\n"
+        "from stretto.launch.local import LocalEngine\n"
+        "torch.set_num_threads(2)\n"
+        "matrix = torch.zeros(1000, 1000, requires_grad=True)\n"
+        "(matrix @ torch.ones(1000, 1000)).exp().sum().backward()\n"
+        "print(launch(LocalEngine(objects={'matrix': matrix}), 'compute', Watch(2), slots=2))\n"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
+    environment["PYTHONPATH"] = str(Path(launch_world.__file__).parent)
+    run = subprocess.run([sys.executable, str(script)], env=environment, capture_output=True, text=True, timeout=50)
+    assert run.stdout.strip() == "{'shape': [1000, 1000]}", run.stderr
+
+
+def test_the_rendezvous_store_says_what_torchs_own_says():
+    said = launch(InlineEngine(), "use_store", Watch(1), slots=1)
+    assert said["ours"] == said["theirs"]
+
+
 def test_process_groups_meet_in_the_coordinators_store_again_after_a_kill(capsys):
     watch = Watch(2, kill(view=1, rank=1))
     result = launch(LocalEngine(), "all_reduce", watch, slots=2, preload=TORCH)

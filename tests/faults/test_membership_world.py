@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import signal
+from dataclasses import replace
 from functools import partial
 
 import pytest
 from world import Link, World, explore
 
-from stretto.communicate.membership import Membership, Patience
+from stretto.communicate.membership import Membership, Patience, Phase
 from stretto.communicate.membership_action import (
     DropAgent,
     Fail,
@@ -131,6 +132,8 @@ class SimulatedAgent:
                     assert self.worker is None, "two workers in one slot"
                     assert action.assignment.view > self.highest_view, "a view was started twice in one slot"
                     self.highest_view = action.assignment.view
+                    obeyed = self.joined and self.run.agents[self.slot] is self
+                    assert not obeyed or self.highest_view == self.run.views[-1], "a worker of an old view began"
                     self.worker = SimulatedWorker(self, action.assignment.view)
                 case EndWorker() if self.worker is not None:
                     self.run.world.after(0.02, partial(self.worker.die, -signal.SIGKILL))
@@ -352,6 +355,15 @@ class Hasty(Membership):
         return ()
 
 
+class Gullible(Membership):
+    """Planted bug: takes a beat from before the start as a sign that the worker has gone."""
+
+    def _agent_beat(self, event: AgentBeat, now_s: float) -> list:
+        if self.phase is Phase.FORMING and not event.running:
+            event = replace(event, view=self.view)
+        return super()._agent_beat(event, now_s)
+
+
 class Credulous(Membership):
     """Planted bug: obeys workers of any view."""
 
@@ -371,6 +383,7 @@ class Spendthrift(Membership):
     ("bug", "complaint"),
     [
         (Hasty, "a view began while a worker of an old one was there"),
+        (Gullible, "a worker of an old view began"),
         (Credulous, "a worker of an old view was obeyed|the result of an old view was taken"),
         (Spendthrift, "more restarts than the budget"),
     ],

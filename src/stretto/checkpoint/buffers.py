@@ -28,8 +28,24 @@ class Buffers:
         if _layout(tensors) != _layout(self._copies):
             self._copies = _allocate_like(tensors)
         for name, tensor in tensors.items():
-            self._copies[name].copy_(tensor)
+            _fill(self._copies[name], tensor)
         return dict(self._copies)
+
+
+def _fill(copy: Tensor, tensor: Tensor) -> None:
+    """Copy on this thread alone where that is possible.
+
+    PyTorch would copy each tensor with all its threads and wait for the last of them; on a machine whose cores are busy
+    these waits, not the copying, made a pause of 800 ms out of one of 10 ms.
+    """
+    if tensor.is_cpu and tensor.is_contiguous() and not tensor.is_conj() and not tensor.is_neg():
+        _bytes(copy)[:] = _bytes(tensor)
+    else:
+        copy.copy_(tensor)
+
+
+def _bytes(tensor: Tensor) -> memoryview:
+    return tensor.reshape(-1).view(torch.uint8).numpy().data
 
 
 def _layout(tensors: Mapping[str, Tensor]) -> list[tuple[str, torch.dtype, torch.Size]]:

@@ -57,7 +57,7 @@ class Session:
     """One authenticated connection: seals messages of one view, opens those of the other side."""
 
     def __init__(self, sending_key: bytes, receiving_key: bytes, limits: Limits | None = None) -> None:
-        self._sealer = Sealer(sending_key)
+        self._sealer = Sealer(sending_key, limits)
         self._opener = Opener(receiving_key, limits)
 
     def seal(self, message: Message, view: int = 0) -> bytes:

@@ -40,6 +40,14 @@ class Limits:
     header_bytes: int = 4 * 2**20
     payload_bytes: int = 0
 
+    def check(self, header_bytes: int, payload_bytes: int) -> None:
+        """Raise `WireError` for a frame that is too large."""
+        if header_bytes > self.header_bytes or payload_bytes > self.payload_bytes:
+            raise WireError(
+                f"a frame was refused: {header_bytes} + {payload_bytes} bytes, "
+                f"allowed are {self.header_bytes} + {self.payload_bytes}"
+            )
+
 
 class Sealer:
     """Turns frames into bytes for one direction of one connection, numbering them from zero.
@@ -49,13 +57,15 @@ class Sealer:
     [Frame(header=b'hello', payload=b'', view=0)]
     """
 
-    def __init__(self, key: bytes) -> None:
+    def __init__(self, key: bytes, limits: Limits | None = None) -> None:
         self._key = key
+        self._limits = limits or Limits()
         self._sequence = 0
 
     def seal(self, frame: Frame) -> bytes:
-        """The frame's bytes, ready to be sent after those of the frame before."""
+        """The frame's bytes, ready to be sent after those of the frame before; `WireError` when it is too large."""
         lengths = len(frame.header), len(frame.payload)
+        self._limits.check(*lengths)
         prefix = _PREFIX.pack(MAGIC, VERSION, *lengths, self._sequence, frame.view)
         self._sequence += 1
         start = prefix + _tag(self._key, _PREFIX_TAG_BYTES, prefix)
@@ -127,11 +137,7 @@ class Opener:
             raise WireError(f"a frame was refused: version {version} of the wire, this side speaks {VERSION}")
         if sequence != self._sequence:
             raise WireError(f"a frame was refused: it is number {sequence}, number {self._sequence} is due (replayed?)")
-        if header_bytes > self._limits.header_bytes or payload_bytes > self._limits.payload_bytes:
-            raise WireError(
-                f"a frame was refused: {header_bytes} + {payload_bytes} bytes, "
-                f"allowed are {self._limits.header_bytes} + {self._limits.payload_bytes}"
-            )
+        self._limits.check(header_bytes, payload_bytes)
         return _Start(header_bytes=header_bytes, payload_bytes=payload_bytes, view=view)
 
     def _take(self, start: _Start) -> Frame:

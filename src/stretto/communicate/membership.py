@@ -16,9 +16,9 @@ from __future__ import annotations
 
 import enum
 import signal
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
+from stretto.communicate.member import Agent, State, Suspicion, Worker
 from stretto.communicate.membership_action import (
     Action,
     DropAgent,
@@ -63,44 +63,6 @@ class Phase(enum.Enum):
     ENDED = "ended"
 
 
-@dataclass(slots=True)
-class _Agent:
-    """`cleared` is the last view of which this agent surely has no worker any more, and will start none."""
-
-    heard_s: float
-    cleared: int
-
-
-class _State(enum.Enum):
-    STARTING = "starting"
-    RUNNING = "running"
-    READY = "ready"
-    DONE = "done"
-    FAILED = "failed"
-    GONE = "gone"
-
-
-@dataclass(slots=True)
-class _Worker:
-    rank: int
-    heard_s: float
-    state: _State = _State.STARTING
-    result: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def acts(self) -> bool:
-        return self.state in (_State.STARTING, _State.RUNNING, _State.READY)
-
-
-@dataclass(frozen=True, slots=True)
-class _Suspicion:
-    """Something went wrong on a slot; at `due_s` it is acted upon, unless the root cause has shown elsewhere."""
-
-    due_s: float
-    reason: str
-    failure: WorkerFailed | None = None
-
-
 class Membership:
     """The machine: events and the time in, actions out. `view` is the number of the view that acts, or acted last."""
 
@@ -111,9 +73,9 @@ class Membership:
         self.fenced = 0
         self._size = slots
         self._patience = patience or Patience()
-        self._agents: dict[int, _Agent] = {}
-        self._workers: dict[int, _Worker] = {}
-        self._suspicions: dict[int, _Suspicion] = {}
+        self._agents: dict[int, Agent] = {}
+        self._workers: dict[int, Worker] = {}
+        self._suspicions: dict[int, Suspicion] = {}
         self._stop: StopAsked | None = None
         self._repeated_s = 0.0
 
@@ -173,16 +135,16 @@ class Membership:
         actions: list[Action] = []
         if event.slot in self._agents:
             actions += self._agent_lost(AgentLost(slot=event.slot, reason="it came back as a new process"), now_s)
-        self._agents[event.slot] = _Agent(heard_s=now_s, cleared=self.view)
+        self._agents[event.slot] = Agent(heard_s=now_s, cleared=self.view)
         return actions + self._form(now_s)
 
     def _agent_lost(self, event: AgentLost, now_s: float) -> list[Action]:
         if self._agents.pop(event.slot, None) is None:
             return []
         worker = self._workers.get(event.slot)
-        if self.phase is not Phase.RUNNING or worker is None or worker.state is _State.DONE:
+        if self.phase is not Phase.RUNNING or worker is None or worker.state is State.DONE:
             return self._form(now_s)
-        worker.state = _State.GONE
+        worker.state = State.GONE
         return self._lose_view(f"the agent of {self._named(event.slot)} was lost: {event.reason}", now_s)
 
     def _agent_beat(self, event: AgentBeat, now_s: float) -> list[Action]:
@@ -199,51 +161,51 @@ class Membership:
             return []
         return self._worker_started(worker) if event.running else self._worker_ended(event, worker, now_s)
 
-    def _of_worker(self, event: Event, worker: _Worker, now_s: float) -> list[Action]:
+    def _of_worker(self, event: Event, worker: Worker, now_s: float) -> list[Action]:
         match event:
             case WorkerDone():
                 return self._worker_done(event, worker)
             case WorkerFailed():
                 return self._worker_failed(event, worker, now_s)
             case WorkerReady() if worker.acts:
-                worker.state = _State.READY
-            case WorkerBeat() if worker.state is _State.STARTING:
+                worker.state = State.READY
+            case WorkerBeat() if worker.state is State.STARTING:
                 return self._worker_started(worker)
         return []
 
-    def _worker_started(self, worker: _Worker) -> list[Action]:
-        if worker.state is _State.STARTING:
-            worker.state = _State.RUNNING
+    def _worker_started(self, worker: Worker) -> list[Action]:
+        if worker.state is State.STARTING:
+            worker.state = State.RUNNING
             return self._request_stop()
         return []
 
-    def _worker_done(self, event: WorkerDone, worker: _Worker) -> list[Action]:
-        worker.state, worker.result = _State.DONE, event.result
+    def _worker_done(self, event: WorkerDone, worker: Worker) -> list[Action]:
+        worker.state, worker.result = State.DONE, event.result
         self._suspicions.pop(event.slot, None)
-        if any(each.state is not _State.DONE for each in self._workers.values()):
+        if any(each.state is not State.DONE for each in self._workers.values()):
             return []
         return self._end(Finish(result=next(each.result for each in self._workers.values() if each.rank == 0)))
 
-    def _worker_failed(self, event: WorkerFailed, worker: _Worker, now_s: float) -> list[Action]:
-        if worker.state in (_State.DONE, _State.FAILED):
+    def _worker_failed(self, event: WorkerFailed, worker: Worker, now_s: float) -> list[Action]:
+        if worker.state in (State.DONE, State.FAILED):
             return []
-        worker.state = _State.FAILED
+        worker.state = State.FAILED
         if event.collateral:
             reason = f"{self._named(event.slot)} lost its peers: {event.words}"
-            self._suspicions[event.slot] = _Suspicion(now_s + self._patience.settle_s, reason)
+            self._suspicions[event.slot] = Suspicion(now_s + self._patience.settle_s, reason)
         else:
-            self._suspicions[event.slot] = _Suspicion(now_s + self._patience.root_cause_s, event.words, event)
+            self._suspicions[event.slot] = Suspicion(now_s + self._patience.root_cause_s, event.words, event)
         return []
 
-    def _worker_ended(self, event: AgentBeat, worker: _Worker, now_s: float) -> list[Action]:
+    def _worker_ended(self, event: AgentBeat, worker: Worker, now_s: float) -> list[Action]:
         if not worker.acts:
             return []
-        worker.state = _State.GONE
+        worker.state = State.GONE
         code = 0 if event.code is None else event.code
         if code < 0 and not (code == -signal.SIGABRT and self._first_failure()):
             return self._lose_view(f"{self._named(event.slot)} was killed by {_signal_name(-code)}", now_s)
         reason = f"{self._named(event.slot)} ended with exit code {code} without a word"
-        self._suspicions.setdefault(event.slot, _Suspicion(now_s + self._patience.settle_s, reason))
+        self._suspicions.setdefault(event.slot, Suspicion(now_s + self._patience.settle_s, reason))
         return []
 
     def _form(self, now_s: float) -> list[Action]:
@@ -252,7 +214,7 @@ class Membership:
             return []
         self.view += 1
         self.phase = Phase.RUNNING
-        self._workers = {slot: _Worker(rank, now_s) for rank, slot in enumerate(sorted(self._agents))}
+        self._workers = {slot: Worker(rank, now_s) for rank, slot in enumerate(sorted(self._agents))}
         self._suspicions.clear()
         self._repeated_s = now_s
         return [self._start(tuple(self._workers))]
@@ -328,7 +290,7 @@ class Membership:
             return self._clear()
         if self.phase is not Phase.RUNNING:
             return []
-        silent = tuple(slot for slot, each in self._workers.items() if each.state is _State.STARTING)
+        silent = tuple(slot for slot, each in self._workers.items() if each.state is State.STARTING)
         return [*([self._start(silent)] if silent else []), *self._request_stop()]
 
     def _named(self, slot: int) -> str:

@@ -149,6 +149,10 @@ def rendezvous_store(client: ControlClient, timeout_s: float = 300.0) -> Store:
         def num_keys(self) -> int:
             return self._ask(StoreCount()).number
 
+        # The names under which PyTorch's own wrappers look for these two.
+        deleteKey = delete_key
+        getNumKeys = num_keys
+
         def set_timeout(self, timeout: timedelta) -> None:
             self._timeout_s = timeout.total_seconds()
 

@@ -31,10 +31,10 @@ class Bucket:
         self.missing = len(parameters)
 
     def clear(self) -> None:
-        """Start a step from zero, with every gradient in its place."""
-        self.flat.zero_()
-        for parameter, view in zip(self.parameters, self.views, strict=True):
-            parameter.grad = view
+        """Start a step without gradients: the first one of each parameter is copied to its place, not added to zeros."""
+        self.used.zero_()
+        for parameter in self.parameters:
+            parameter.grad = None
 
     def complete(self) -> None:
         """Count a parameter that this backward has left out as zero."""
@@ -43,11 +43,9 @@ class Bucket:
                 view.zero_()
 
     def settle(self) -> None:
-        """Take the gradient away from the parameters that no seat has used."""
-        if bool((self.used == 0).any()):
-            for parameter, used in zip(self.parameters, self.used.tolist(), strict=True):
-                if not used:
-                    parameter.grad = None
+        """Give every parameter that some seat has used its summed gradient, and the others none."""
+        for parameter, view, used in zip(self.parameters, self.views, self.used.tolist(), strict=True):
+            parameter.grad = view if used else None
 
 
 class Gradients:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -25,7 +25,7 @@ class Tally:
     idle: float = 0.0  # votes: this seat has written its part of the checkpoint that was begun
 
     def __add__(self, other: Tally) -> Tally:
-        return Tally.of(self.vector() + other.vector())
+        return Tally(**{name: getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__})
 
     @property
     def mean_loss(self) -> float:
@@ -34,7 +34,7 @@ class Tally:
 
     def vector(self) -> Tensor:
         """The form in which it travels: exact for counts up to 2^53."""
-        return torch.tensor(astuple(self), dtype=torch.float64)
+        return torch.tensor([getattr(self, name) for name in self.__dataclass_fields__], dtype=torch.float64)
 
     @classmethod
     def of(cls, vector: Tensor) -> Tally:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -13,8 +13,10 @@ from torch import Tensor
 from stretto.data.batch import Batch
 from stretto.data.facts import facts_of
 from stretto.data.portion import hold_out
-from stretto.data.source import Source
 from stretto.errors import DataError
+
+if TYPE_CHECKING:
+    from stretto.data.source import Source
 
 Rows = np.ndarray[Any, np.dtype[Any]]
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import gzip
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from stretto.data.arrays import Arrays, Rows
 from stretto.data.order import Permutation
-from stretto.data.source import Source
 from stretto.errors import DataError, MissingExtra
+
+if TYPE_CHECKING:
+    from stretto.data.source import Source
 
 BRIGHTEST = 16.0
 

@@ -19,7 +19,7 @@ class EvaluationLoader:
     >>> from stretto.data.digits import digits
     >>> _, validation = digits()
     >>> [len(batch) for batch in EvaluationLoader(validation, batch=100, rank=1, size=2)]
-    [100, 80]
+    [100, 79]
     """
 
     def __init__(self, source: Source, batch: int, rank: int, size: int, *, prefetch: int = 2) -> None:

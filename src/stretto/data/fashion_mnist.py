@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
 from stretto.data.batch import Batch
 from stretto.data.idx import read_idx
-from stretto.data.source import Source
 from stretto.errors import DataError
+
+if TYPE_CHECKING:
+    from stretto.data.source import Source
 
 SYSTEM_FOLDER = Path("/usr/share/datasets/fashion-mnist")
 MEAN, DEVIATION = 0.2860, 0.3530

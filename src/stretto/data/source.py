@@ -77,9 +77,16 @@ def as_sources(data: Any, name: str = "data") -> tuple[Source, Source]:
 
 
 def _as_source(data: Any, name: str) -> Source:
+    from torch.utils.data import TensorDataset
+
+    from stretto.data.arrays import Arrays
     from stretto.data.torch_dataset import TorchDataset
 
-    return data if isinstance(data, Source) else TorchDataset(data, name)
+    if isinstance(data, Source):
+        return data
+    if type(data) is TensorDataset and len(data.tensors) == 2:  # read at once instead of one by one
+        return Arrays(*data.tensors, name=name)
+    return TorchDataset(data, name)
 
 
 def _find(path: str) -> Callable[..., Any]:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from operator import index
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
 from stretto.data.batch import Batch
-from stretto.data.source import Source
 from stretto.errors import DataError
+
+if TYPE_CHECKING:
+    from stretto.data.source import Source
 
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final
 
-import stretto
 from stretto.communicate.messages import Failed
 from stretto.errors import CheckpointError, DataError, PeerLost
 
+_OURS: Final = str(Path(__file__).parents[1])
 _MEMORY_WORDS: Final = ("not enough memory", "can't allocate memory", "cannot allocate memory", "out of memory")
 _PEER_WORDS: Final = (
     "connection reset by peer",
@@ -22,6 +22,8 @@ _PEER_WORDS: Final = (
     "connection was closed",
     "connection refused",
 )
+_WORDS_LENGTH: Final = 10_000
+_TRACE_LENGTH: Final = 500_000
 _PEER_CLASSES: Final = ("DistBackendError", "DistNetworkError", "DistStoreError")
 
 
@@ -33,11 +35,11 @@ def explain_failure(error: BaseException) -> Failed:
     """
     cause = cause_of(error)
     place = _place(error.__traceback__)
-    words = f"{type(error).__name__}: {error}".rstrip(": ")
+    words = f"{type(error).__name__}: {error}".rstrip(": ")[:_WORDS_LENGTH]
     return Failed(
         cause=cause,
         words=f"{words} ({place})" if place else words,
-        trace="".join(traceback.format_exception(error)),
+        trace="".join(traceback.format_exception(error))[-_TRACE_LENGTH:],
         collateral=cause == "network",
     )
 
@@ -72,8 +74,7 @@ def _is_named(error: BaseException, name: str) -> bool:
 def _place(trace: TracebackType | None) -> str | None:
     """File and line of the innermost frame that is the user's, else of the innermost outside Stretto."""
     frames = traceback.extract_tb(trace)
-    ours = str(Path(stretto.__file__).parent)
-    outside = [frame for frame in frames if not frame.filename.startswith((ours, "<frozen"))]
+    outside = [frame for frame in frames if not frame.filename.startswith((_OURS, "<frozen"))]
     theirs = [frame for frame in outside if not frame.filename.startswith(_installed())]
     chosen = (theirs or outside or list(frames))[-1:]
     return f"{chosen[0].filename}:{chosen[0].lineno}" if chosen else None

@@ -25,7 +25,7 @@ class SynchronisedBatchNorm(_BatchNorm):
     (PyTorch's SyncBatchNorm refuses tensors outside a GPU and empty ones.) Every seat has to run every forward and
     backward, with or without samples, and differentiate its part of the global loss: a sum over its samples divided by
     the same number on all seats. The parameters' gradients are then each seat's part, to be summed like all others.
-    Forward and backward gather once each; with `eval()` nothing travels. A lost peer raises `PeerLost`.
+    Forward gathers once, backward sums once; with `eval()` nothing travels. A lost peer raises `PeerLost`.
     """
 
     synchronised = True
@@ -156,8 +156,8 @@ class _Normalisation(torch.autograd.Function):
         of_weight, of_bias = _own_sums(gradient, inputs, mean, variance, ctx.eps)
         of_inputs = None
         if ctx.needs_input_grad[0]:  # the same on all seats, as they have the same model
-            # Gathered and then summed: of so few numbers that is quicker than a sum among seats, and the same on all.
-            sums = torch.stack(ctx.transport.gather(torch.cat([of_weight, of_bias]))).sum(0)
+            sums = torch.cat([of_weight, of_bias])
+            ctx.transport.sum(sums).wait()
             with_scaled, alone = (sums / ctx.count).chunk(2)
             scale = (variance + ctx.eps).rsqrt() if weight is None else (variance + ctx.eps).rsqrt() * weight
             correction = _apply(inputs, -scale * with_scaled, -scale * alone, mean, variance, ctx.eps)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 from stretto.communicate.control import Arrived, Connected, Lost, Peer
 from stretto.communicate.control_server import ControlServer, Happening
@@ -26,7 +26,6 @@ from stretto.communicate.membership_event import (
     AgentBeat,
     AgentJoined,
     AgentLost,
-    SlotEnded,
     StopAsked,
     WorkerBeat,
     WorkerDone,
@@ -55,38 +54,11 @@ from stretto.communicate.rendezvous import Board, Letters
 from stretto.errors import Interrupted, SeatFailed, WorkersLost
 from stretto.observe.event import Event
 from stretto.observe.sink import Sink
+from stretto.roles.roster import Roster
+from stretto.roles.slots import Engine, Supervisor
 
-POLL_S = 0.1
-FLUSH_S = 10.0
-
-
-class Engine(Protocol):
-    """What the coordinator needs of an engine."""
-
-    def open(self, address: tuple[str, int], key: bytes, let_go: Callable[[], None]) -> None: ...
-    def start(self, slots: Sequence[int]) -> None: ...
-    def poll(self) -> list[SlotEnded]: ...
-    def stop(self, slots: Sequence[int], grace_s: float) -> None: ...
-    def close(self) -> None: ...
-
-
-class Decision(Protocol):
-    """What a supervisor wants done."""
-
-    @property
-    def start(self) -> tuple[int, ...]: ...
-    @property
-    def stop(self) -> tuple[int, ...]: ...
-    @property
-    def warnings(self) -> tuple[str, ...]: ...
-    @property
-    def give_up(self) -> str | None: ...
-
-
-class Supervisor(Protocol):
-    """Decides which slots to start and stop."""
-
-    def decide(self, joined: Collection[int], ended: Sequence[SlotEnded], now_s: float) -> Decision: ...
+POLL_S: Final = 0.1
+FLUSH_S: Final = 10.0
 
 
 Assign = Callable[[int, int, int, int], Assignment]
@@ -119,9 +91,7 @@ class Coordinator:
         self._sinks = sinks
         self._preload = preload
         self._board = Board()
-        self._agents: dict[int, Peer] = {}
-        self._prepared: set[int] = set()
-        self._workers: dict[int, Peer] = {}
+        self._roster = Roster(server)
         self._end: End | None = None
         self._interruptions: list[str] = []
         self._heeded = 0
@@ -160,30 +130,24 @@ class Coordinator:
                 (self._agent_connected if is_agent else self._worker_connected)(happening.peer)
             case Lost():
                 (self._agent_lost if is_agent else self._worker_lost)(happening.peer, happening.reason)
-            case Arrived():
+            case Arrived() if self._roster.has(happening.peer):
                 (self._agent_said if is_agent else self._worker_said)(happening.peer, happening.message)
 
     def _agent_connected(self, peer: Peer) -> None:
         slot = peer.hello.slot
-        if slot in self._agents:
-            self._server.drop(self._agents[slot])
-            self._agent_lost(self._agents[slot], "another agent came for its slot")
-        self._agents[slot] = peer
+        if slot in self._roster.agents:
+            self._roster.drop(slot)
+            self._tell(AgentLost(slot=slot, reason="another agent came for its slot"))
+        self._roster.enter(peer)
         self._server.send(peer, Welcome(preload=self._preload))
 
     def _agent_lost(self, peer: Peer, reason: str) -> None:
-        slot = peer.hello.slot
-        if self._agents.get(slot) != peer:
-            return
-        del self._agents[slot]
-        if slot in self._workers:
-            self._server.drop(self._workers.pop(slot))
-        self._tell(AgentLost(slot=slot, reason=reason))
+        if self._roster.remove(peer):
+            self._roster.drop(peer.hello.slot)
+            self._tell(AgentLost(slot=peer.hello.slot, reason=reason))
 
     def _agent_said(self, peer: Peer, message: Message) -> None:
         slot = peer.hello.slot
-        if self._agents.get(slot) != peer:
-            return
         match message:
             case Prepared():
                 self._tell(AgentJoined(slot=slot))
@@ -196,17 +160,16 @@ class Coordinator:
             self._server.send(peer, Refused(reason=f"view {hello.view} is over"))
             self._server.drop(peer)
             return
-        self._workers[hello.slot] = peer
+        self._roster.enter(peer)
         self._tell(WorkerBeat(view=hello.view, slot=hello.slot))
 
     def _worker_lost(self, peer: Peer, _reason: str) -> None:
         self._board.forget(peer)
-        if self._workers.get(peer.hello.slot) == peer:
-            del self._workers[peer.hello.slot]
+        self._roster.remove(peer)
 
     def _worker_said(self, peer: Peer, message: Message) -> None:
         view, slot = peer.hello.view, peer.hello.slot
-        if self._workers.get(slot) != peer or not self._membership.accepts(view):
+        if not self._membership.accepts(view):
             return
         self._tell(WorkerBeat(view=view, slot=slot))
         match message:
@@ -235,11 +198,11 @@ class Coordinator:
                 case StartWorkers():
                     self._start_workers(action)
                 case StopWorkers():
-                    self._send_agents(action.slots, StopWorker(view=action.view))
+                    self._roster.tell_agents(action.slots, StopWorker(view=action.view))
                 case RequestStop():
-                    self._request_stop(action)
+                    self._roster.tell_workers(action.slots, StopTraining(reason=action.reason, save=action.save))
                 case DropAgent():
-                    self._drop_agent(action)
+                    self._roster.drop(action.slot)
                 case Restarting():
                     self._emit("restarted", view=action.view, reason=action.reason, left=action.left)
                 case _:
@@ -247,29 +210,13 @@ class Coordinator:
 
     def _start_workers(self, action: StartWorkers) -> None:
         if len(action.ranks) == action.size:
-            self._workers.clear()
+            self._roster.forget_workers()
             self._board.begin(action.view)
             left = self._membership.restarts_left
             self._emit("view_started", view=action.view, workers=action.size, restarts_left=left)
         for slot, rank in action.ranks:
-            self._send_agents((slot,), Start(assignment=self._assign(action.view, slot, rank, action.size)))
-
-    def _request_stop(self, action: RequestStop) -> None:
-        for slot in action.slots:
-            if slot in self._workers:
-                self._server.send(self._workers[slot], StopTraining(reason=action.reason, save=action.save))
-
-    def _drop_agent(self, action: DropAgent) -> None:
-        peer = self._agents.pop(action.slot, None)
-        if peer is not None:
-            self._server.drop(peer)
-        if action.slot in self._workers:
-            self._server.drop(self._workers.pop(action.slot))
-
-    def _send_agents(self, slots: Sequence[int], message: Message) -> None:
-        for slot in slots:
-            if slot in self._agents:
-                self._server.send(self._agents[slot], message)
+            start = Start(assignment=self._assign(action.view, slot, rank, action.size))
+            self._roster.tell_agents((slot,), start)
 
     def _heed_interruptions(self, now_s: float) -> None:
         while self._heeded < len(self._interruptions):
@@ -308,12 +255,12 @@ class Coordinator:
         """End the agents: with time to finish when all is well, else at once."""
         try:
             grace_s = FLUSH_S if isinstance(self._end, Finish) else 0.0
-            self._send_agents(tuple(self._agents), Leave(grace_s=grace_s))
+            self._roster.tell_agents(self._roster.agents, Leave(grace_s=grace_s))
             deadline_s = time.monotonic() + grace_s + 1.0
-            while self._agents and time.monotonic() < deadline_s:
+            while self._roster.agents and time.monotonic() < deadline_s:
                 for happening in self._server.poll(POLL_S):
-                    if isinstance(happening, Lost) and self._agents.get(happening.peer.hello.slot) == happening.peer:
-                        del self._agents[happening.peer.hello.slot]
+                    if isinstance(happening, Lost):
+                        self._roster.remove(happening.peer)
         finally:
             self._server.close()
             self._engine.close()

@@ -24,7 +24,7 @@ LIMITS = Limits(header_bytes=1000, payload_bytes=1000)
 
 
 def sealed(frames):
-    sealer = Sealer(KEY)
+    sealer = Sealer(KEY, Limits(header_bytes=2**20, payload_bytes=2**20))
     return b"".join(sealer.seal(frame) for frame in frames)
 
 
@@ -92,6 +92,11 @@ def test_a_frame_that_is_too_large_is_refused_by_its_first_bytes(frame):
     with pytest.raises(WireError, match=r"1001 .*bytes|allowed are 1000 \+ 1000"):
         opener.feed(sealed([frame])[:START_BYTES])
     assert opener.kept_bytes == 0
+
+
+def test_a_frame_that_is_too_large_is_not_even_sealed():
+    with pytest.raises(WireError, match=r"5000000 .*allowed are 4194304"):
+        Sealer(KEY).seal(Frame(header=bytes(5_000_000)))
 
 
 def test_a_length_is_not_believed_before_the_key_is_proved():

@@ -113,7 +113,9 @@ def test_two_deaths_at_once_cost_one_restart(group):
 def test_the_budget_ends():
     group = Group(restarts=0)
     group.join()
-    assert group.die(1) == [Lose(reason="worker 1 of 3 was killed by SIGKILL, and no restarts are left (cluster.restarts)")]
+    assert group.die(1) == [
+        Lose(reason="worker 1 of 3 was killed by SIGKILL, and no restarts are left (cluster.restarts)")
+    ]
 
 
 def test_a_lost_agent_ends_the_view_and_the_next_waits_for_its_successor(group):

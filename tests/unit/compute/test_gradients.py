@@ -77,8 +77,17 @@ def test_a_parameter_nobody_used_has_no_gradient() -> None:
     gradients.finish()
     gradients.settle(0.5)
     assert unused.grad is None
+
+
+def test_a_parameter_that_only_another_seat_used_has_the_others_gradient() -> None:
+    net = model()
+    gradients = Gradients(net.parameters())
     gradients.clear()
-    assert unused.grad is not None
+    gradients.finish()
+    gradients.buckets[0].flat += 3.0  # what the sum over all seats would do
+    gradients.settle(1.0)
+    assert all(torch.equal(p.grad, torch.full_like(p, 3.0)) for p in net.parameters() if p.grad is not None)
+    assert all(p.grad is not None for p in net.parameters())
 
 
 def test_a_gradient_that_zero_grad_has_taken_away_finds_its_place_again() -> None:

@@ -75,5 +75,11 @@ def test_the_trace_ends_with_the_error_itself():
     assert caught(fail).trace.splitlines()[-1] == "ValueError: at last"
 
 
+def test_an_endless_message_is_cut():
+    failed = explain_failure(ValueError("x" * 10_000_000))
+    assert len(failed.words) + len(failed.trace) < 600_000
+    assert failed.trace.endswith("xxx\n")
+
+
 def test_an_error_that_was_never_raised_has_no_place():
     assert explain_failure(ValueError("no place")).words == "ValueError: no place"

@@ -76,6 +76,11 @@ def test_a_mistake_is_told_before_it_is_raised():
     assert failed["message"].startswith("ZeroDivisionError: a mistake in the model (")
 
 
+def test_a_result_that_is_too_large_is_the_workers_failure():
+    with pytest.raises(SeatFailed, match=r"WireError: a frame was refused: 50000\d\d \+ 0 bytes, allowed are 4194304"):
+        launch(InlineEngine(), "boast", Watch(1), slots=1)
+
+
 def test_slots_that_never_live_are_given_up():
     watch = Watch(2)
     with pytest.raises(WorkersLost, match="the agent of slot 0 has ended 2 times, last with exit code 127"):

@@ -1,0 +1,161 @@
+"""What does our loop cost beside a bare DistributedDataParallel loop?
+
+Two workers with one thread each train the same model on the same batches, ours through the whole system (agents,
+coordinator, events, prefetching, agreement in every step), the peer in the shortest loop that PyTorch allows:
+
+    python benchmarks/loop.py [--rounds 5] [--json]
+
+Measured is the time per step after a warm-up, on the first worker.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+from comparison import Figure, alternate, arguments, show
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
+
+import stretto
+from stretto.job import Choice
+from stretto.model.loading import load_model
+
+WORKERS, WARM_UP = 2, 10
+WORK = {  # model, its arguments, batch, steps
+    "mlp": ("mlp", {"width": 512, "depth": 3}, 128, 150),
+    "resnet": ("resnet", {"depth": 8}, 64, 40),
+    "transformer": ("transformer", {"vocabulary": 256, "width": 128, "depth": 4, "heads": 4, "length": 64}, 16, 40),
+}
+
+
+class Stopwatch(stretto.Callback):
+    """Writes the seconds per step of the first worker."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.ends = path, []
+
+    def on_train_batch_end(self, training: object) -> None:
+        self.ends.append(time.perf_counter())
+
+    def on_fit_end(self, training: object) -> None:
+        if training.rank == 0:
+            self.path.write_text(json.dumps(per_step(self.ends)))
+
+
+def per_step(ends: list[float]) -> float:
+    """The median time from the end of one step to that of the next, after the warm-up."""
+    later = ends[WARM_UP:]
+    return statistics.median(b - a for a, b in zip(later, later[1:], strict=False))
+
+
+def samples(name: str, count: int) -> tuple[Tensor, Tensor]:
+    """Data of the shape the model wants; what is in it does not matter here."""
+    torch.manual_seed(0)
+    if name == "transformer":
+        tokens = torch.randint(256, (count, 65))
+        return tokens[:, :-1].contiguous(), tokens[:, 1:].contiguous()
+    shape = (1, 28, 28)
+    return torch.randn(count, *shape), torch.randint(10, (count,))
+
+
+def build(name: str) -> nn.Module:
+    """The model, the same for both."""
+    word, given, _, _ = WORK[name]
+    torch.manual_seed(0)
+    return load_model(Choice(word, given), {"classes": 10, "channels": 1, "features": 784, "outputs": 10})
+
+
+def ours(name: str) -> float:
+    """One training by `stretto.fit`, on two processes."""
+    _, _, batch, steps = WORK[name]
+    data = torch.utils.data.TensorDataset(*samples(name, 2048))
+    with tempfile.TemporaryDirectory() as folder:
+        stretto.fit(
+            build(name),
+            (data, data),
+            task="language_modelling" if name == "transformer" else "classification",
+            workers=WORKERS,
+            until=f"{steps + WARM_UP}step",
+            batch=batch,
+            lr=0.01,
+            optimizer={"name": "SGD", "momentum": 0.9},
+            callbacks=[Stopwatch(Path(folder) / "seconds")],
+            quiet=True,
+            training={"normalisation": "local"},
+            validation={"every": None},
+            checkpoint={"every": None},
+            run={"folder": folder},
+        )
+        return float((Path(folder) / "seconds").read_text())
+
+
+def peer(name: str) -> float:
+    """The same by DistributedDataParallel, in processes forked from this one, which has everything imported."""
+    with tempfile.TemporaryDirectory() as folder:
+        children = [_fork(lambda rank=rank: bare_loop(name, rank, Path(folder))) for rank in range(WORKERS)]
+        if any(os.waitpid(child, 0)[1] for child in children):
+            raise SystemExit("the peer's loop failed")
+        return float((Path(folder) / "seconds").read_text())
+
+
+def bare_loop(name: str, rank: int, folder: Path) -> None:
+    """What a person writes first."""
+    torch.set_num_threads(1)
+    os.environ["GLOO_SOCKET_IFNAME"] = "lo"
+    store = dist.FileStore(str(folder / "store"), WORKERS)
+    dist.init_process_group("gloo", store=store, rank=rank, world_size=WORKERS)
+    _, _, batch, steps = WORK[name]
+    inputs, targets = samples(name, 2048)
+    model = DistributedDataParallel(build(name))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+    own, ends = batch // WORKERS, []
+    generator = torch.Generator().manual_seed(0)
+    while len(ends) < steps + WARM_UP:
+        order = torch.randperm(len(inputs), generator=generator)
+        for start in range(0, len(order) - batch + 1, batch):
+            indices = order[start + rank * own : start + (rank + 1) * own]
+            outputs = model(inputs[indices])
+            loss = F.cross_entropy(outputs.reshape(-1, outputs.shape[-1]), targets[indices].reshape(-1))
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            loss.item()
+            ends.append(time.perf_counter())
+    if rank == 0:
+        (folder / "seconds").write_text(json.dumps(per_step(ends[: steps + WARM_UP])))
+    dist.destroy_process_group()
+
+
+def _fork(act: Callable[[], None]) -> int:
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            act()
+            code = 0
+        finally:
+            os._exit(code)
+    return child
+
+
+def main() -> None:
+    """Measure every model."""
+    chosen = arguments(__doc__ or "", rounds=5)
+    figures = []
+    for name in WORK:
+        mine, theirs = alternate(chosen.rounds, lambda name=name: ours(name), lambda name=name: peer(name))
+        figures.append(Figure(name=f"step_{name}", unit="s per step", goal="<= 1.03", ours=mine, peer=theirs))
+    show(figures, chosen.json)
+
+
+if __name__ == "__main__":
+    main()
