@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
@@ -47,7 +47,7 @@ def reference() -> str:
     return "\n".join(parts)
 
 
-def _table(title: str, fields: list[tuple[tuple[str | int, ...], FieldInfo]]) -> Iterator[str]:
+def _table(title: str, fields: Sequence[tuple[tuple[str | int, ...], FieldInfo]]) -> Iterator[str]:
     yield f"## {title}\n\n| key | type | default | meaning |\n|---|---|---|---|"
     for path, field in fields:
         kind, default = ("section", "") if _is_section(field) else (_kind(field), _default(field))

@@ -31,7 +31,7 @@ class Bucket:
         self.missing = len(parameters)
 
     def clear(self) -> None:
-        """Start a step without gradients: the first one of each parameter is copied to its place, not added to zeros."""
+        """Start a step without gradients: the first of each parameter is copied to its place, not added to zeros."""
         self.used.zero_()
         for parameter in self.parameters:
             parameter.grad = None

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
-from typing import Any, Protocol
+from functools import partial
+from typing import Any, Final, Protocol
 
 import torch.nn.functional as F
 from torch import Tensor
 
-from stretto.errors import ModelError, choose
-from stretto.job import Choice
+from stretto.errors import ModelError
+from stretto.job import Choice, find, make
 
 Loss = Callable[[Any, Any], Tensor]
 IGNORED = -100
@@ -86,22 +86,19 @@ class FunctionTask:
         return (loss * samples if loss.dim() == 0 else loss.sum() / loss[0].numel()), samples
 
 
-TASKS: dict[str, type[Any]] = {
-    "classification": Classification,
-    "regression": Regression,
-    "language_modelling": LanguageModelling,
+TASKS: Final = {
+    "classification": f"{__name__}:Classification",
+    "regression": f"{__name__}:Regression",
+    "language_modelling": f"{__name__}:LanguageModelling",
 }
 
 
 def load_task(choice: Choice) -> Task:
     """Find the task a job names: a word of ours, or a loss function given as `module:function`."""
-    if choice.name in TASKS:
-        task: Task = TASKS[choice.name](**choice.arguments)
-        return task
-    if ":" not in choice.name:
-        raise ModelError(choose("task", choice.name, TASKS))
-    module, _, name = choice.name.partition(":")
-    return FunctionTask(getattr(import_module(module), name))
+    if choice.name not in TASKS:
+        return FunctionTask(partial(find("task", choice.name, TASKS, ModelError), **choice.arguments))
+    task: Task = make("task", choice, TASKS, ModelError)
+    return task
 
 
 def _counted(targets: Tensor) -> float:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from stretto.data import SOURCES
-from stretto.errors import DataError, choose
+from stretto.errors import DataError
+from stretto.job import Choice, make
 
 if TYPE_CHECKING:
     from stretto.data.batch import Batch
-    from stretto.job import Choice
 
 
 @runtime_checkable
@@ -49,13 +47,8 @@ def load_data(choice: Choice) -> tuple[Source, Source]:
     A word is one of `SOURCES`. `module:function` is called with the remaining keys and may return whatever `as_sources`
     takes. Raises `DataError` for unknown words and arguments and for data that is missing or damaged.
     """
-    if choice.name in SOURCES:
-        return _open_word(choice)
-    if ":" not in choice.name:
-        raise DataError(f"{choose('data', choice.name, SOURCES)}, or name a function of yours as module:function")
-    function = _find(choice.name)
-    _check_arguments(function, choice)
-    return as_sources(function(**choice.arguments), choice.name)
+    opened = make("data", choice, SOURCES, DataError)
+    return as_sources(opened, choice.name)
 
 
 def as_sources(data: Any, name: str = "data") -> tuple[Source, Source]:
@@ -87,41 +80,3 @@ def _as_source(data: Any, name: str) -> Source:
     if type(data) is TensorDataset and len(data.tensors) == 2:  # read at once instead of one by one
         return Arrays(*data.tensors, name=name)
     return TorchDataset(data, name)
-
-
-def _find(path: str) -> Callable[..., Any]:
-    module, _, attribute = path.partition(":")
-    try:
-        found: Callable[..., Any] = getattr(import_module(module), attribute)
-    except ModuleNotFoundError as error:
-        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
-            raise  # something that the person's own module imports
-        raise DataError(
-            f'data "{path}": there is no module "{error.name}"; is its folder the working folder?'
-        ) from error
-    except AttributeError as error:
-        raise DataError(f'data "{path}": module "{module}" has no "{attribute}"') from error
-    return found
-
-
-def _open_word(choice: Choice) -> tuple[Source, Source]:
-    function = _find(SOURCES[choice.name])
-    _check_arguments(function, choice)
-    try:
-        opened: tuple[Source, Source] = function(**choice.arguments)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"data {choice.name} cannot use {choice.arguments}: {error}") from error
-    return opened
-
-
-def _check_arguments(function: Callable[..., Any], choice: Choice) -> None:
-    signature = inspect.signature(function)
-    known = list(signature.parameters)
-    takes_any = any(each.kind is each.VAR_KEYWORD for each in signature.parameters.values())
-    for argument in choice.arguments:
-        if argument not in known and not takes_any:
-            raise DataError(choose(f"argument of data {choice.name}", argument, known or ["(none)"]))
-    try:
-        signature.bind(**choice.arguments)
-    except TypeError as error:
-        raise DataError(f"data {choice.name}: {error}; its arguments are {', '.join(known)}") from error

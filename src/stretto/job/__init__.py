@@ -7,10 +7,13 @@
 
 from stretto.job.budget import Budget
 from stretto.job.choice import Choice
+from stretto.job.finding import find, make
 from stretto.job.job import Job
 from stretto.job.plan import Plan
 from stretto.job.reading import impossible, job_from, read_job
 from stretto.job.schema import json_schema
 from stretto.job.seat import Seat
 
-__all__ = ["Budget", "Choice", "Job", "Plan", "Seat", "impossible", "job_from", "json_schema", "read_job"]
+__all__ = [
+    "Budget", "Choice", "Job", "Plan", "Seat", "find", "impossible", "job_from", "json_schema", "make", "read_job",
+]  # fmt: skip

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Protocol
 
 from stretto.errors import ModelError
+from stretto.job import Choice, make
 from stretto.model import LAYOUTS
 
 if TYPE_CHECKING:
     from torch import nn
 
     from stretto.communicate.transport import Transport
-    from stretto.job import Choice
 
 
 class Layout(Protocol):
@@ -35,9 +34,5 @@ class Layout(Protocol):
 
 def load_layout(choice: Choice) -> Layout:
     """Make the layout a job names."""
-    module, _, name = LAYOUTS[choice.name].partition(":")
-    try:
-        layout: Layout = getattr(import_module(module), name)(**choice.arguments)
-    except TypeError as error:
-        raise ModelError(f"layout {choice.name}: {error}") from error
+    layout: Layout = make("layout", choice, LAYOUTS, ModelError)
     return layout

@@ -111,21 +111,28 @@ class Keeper:
 
     def _commit(self) -> None:
         step, self._begun_step = self._begun_step, None
-        written, self._shard = self._shard, None
-        own = json.dumps(written.to_json()).encode() if written is not None and self._failure is None else b""
-        parts = gather_bytes(self._transport, own)
-        if not all(parts):
-            self._failure = self._failure or CheckpointError(f"seat {parts.index(b'')} could not write step {step}")
-            self._saved_step = None
+        shards = self._gather_shards()
         if self._transport.rank != 0 or step is None:
             return
         try:
             if self._failure is None:
-                self._saver.commit(step, [Shard.from_json(json.loads(part)) for part in parts])
+                self._saver.commit(step, shards)
             else:
                 self._saver.discard(step)
         except CheckpointError as error:
             self._give_up(error)
+
+    def _gather_shards(self) -> list[Shard]:
+        """What each seat wrote; where one could not, its failure becomes that of all, in its own words."""
+        written, self._shard = self._shard, None
+        good = written if self._failure is None else None
+        own = {"failure": str(self._failure)} if good is None else {"shard": good.to_json()}
+        told = [json.loads(part) for part in gather_bytes(self._transport, json.dumps(own).encode())]
+        failures = [f"seat {seat}: {part['failure']}" for seat, part in enumerate(told) if "failure" in part]
+        if failures:
+            self._failure = self._failure or CheckpointError("; ".join(failures))
+            self._saved_step = None
+        return [Shard.from_json(part["shard"]) for part in told if "shard" in part]
 
     def _note_committed(self) -> None:
         if self._transport.rank != 0:

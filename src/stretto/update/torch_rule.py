@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterable
-from importlib import import_module
 from typing import Any
 
 import torch
@@ -12,8 +10,8 @@ from torch.nn import Parameter
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 
-from stretto.errors import ModelError, choose
-from stretto.job import Choice
+from stretto.errors import ModelError
+from stretto.job import Choice, make
 
 PER_UPDATE, PER_EPOCH = "update", "epoch"
 LENGTHS = ("T_max", "total_steps", "total_iters")  # what schedules call the length of a training
@@ -65,29 +63,21 @@ def load_rule(
     parameters: Iterable[Parameter], optimizer: Choice, lr: float, schedule: Choice | None, per: str, length: int | None
 ) -> TorchRule:
     """Make the rule a job names; `length` (updates or epochs) completes a schedule that needs to know the end."""
-    chosen = _find(optimizer.name, torch.optim, "optimizer", Optimizer)
-    made = _make(chosen, optimizer, "optimizer", [p for p in parameters if p.requires_grad], lr=lr)
+    trained = [parameter for parameter in parameters if parameter.requires_grad]
+    if not trained:
+        raise ModelError("the model has no parameter that can be trained (requires_grad)")
+    made = _make("training.optimizer", optimizer, torch.optim, Optimizer, params=trained, lr=lr)
     if schedule is None:
         return TorchRule(made)
-    kind = _find(schedule.name, torch.optim.lr_scheduler, "schedule", LRScheduler)
-    accepted = inspect.signature(kind).parameters
-    known = {key: length for key in LENGTHS if key in accepted and length is not None}
-    return TorchRule(made, _make(kind, schedule, "schedule", made, **known), per)
+    lengths = {key: length for key in LENGTHS if length is not None}
+    home = torch.optim.lr_scheduler
+    return TorchRule(made, _make("training.schedule", schedule, home, LRScheduler, optimizer=made, **lengths), per)
 
 
-def _make(kind: type[Any], choice: Choice, what: str, first: Any, **known: Any) -> Any:
-    try:
-        return kind(first, **{**known, **choice.arguments})
-    except (TypeError, ValueError) as error:
-        accepted = ", ".join(list(inspect.signature(kind).parameters)[1:])
-        raise ModelError(f"training.{what}: {choice.name}: {error}; it takes {accepted}") from error
-
-
-def _find(name: str, home: Any, what: str, contract: type[Any]) -> type[Any]:
-    if ":" in name:
-        module, _, attribute = name.partition(":")
-        return getattr(import_module(module), attribute)  # type: ignore[no-any-return]
-    known = [key for key, value in vars(home).items() if isinstance(value, type) and issubclass(value, contract)]
-    if name not in known:
-        raise ModelError(f"training.{what}: {choose(what, name, sorted(set(known) - {contract.__name__}))}")
-    return getattr(home, name)  # type: ignore[no-any-return]
+def _make(key: str, choice: Choice, home: Any, contract: type[Any], **known: Any) -> Any:
+    table = {
+        name: f"{home.__name__}:{name}"
+        for name, value in vars(home).items()
+        if isinstance(value, type) and issubclass(value, contract) and value is not contract
+    }
+    return make(key, choice, table, ModelError, **known)

@@ -48,12 +48,12 @@ def test_sources_tensors_and_datasets_are_all_taken():
 @pytest.mark.parametrize(
     "name, arguments, words",
     [
-        ("digit", {}, r'data "digit" is unknown; choose one of digits, .*did you mean "digits".*module:function'),
+        ("digit", {}, r'data "digit" is unknown; choose one of digits, .*did you mean "digits".*module:attribute'),
         ("digits", {"shar": 0.1}, r'argument of data digits "shar" is unknown; .*did you mean "share"'),
         ("digits", {"share": "much"}, "data digits cannot use {'share': 'much'}"),
         ("text", {"length": 1.5}, "data text cannot use"),
         ("text", {"length": "long"}, "data text cannot use"),
-        ("arrays", {}, "missing a required argument: 'inputs'; its arguments are inputs, targets"),
+        ("arrays", {}, "data arrays needs inputs, targets"),
         ("arrays", {"inputs": 5, "targets": 6}, "an array of int64 with shape .. holds no samples"),
         ("no_such_module:dataset", {}, 'there is no module "no_such_module"'),
         (f"{__name__}:no_such", {}, 'has no "no_such"'),

@@ -22,7 +22,7 @@ def test_every_word_gives_a_layout():
 
 
 def test_an_argument_that_a_layout_does_not_have_is_refused():
-    with pytest.raises(ModelError, match="layout replicated"):
+    with pytest.raises(ModelError, match='argument of layout replicated "stages" is unknown'):
         load_layout(Choice("replicated", {"stages": 3}))
 
 
