@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Self
 
 _LONGEST_WORD = 80
 
@@ -13,7 +13,7 @@ _LONGEST_WORD = 80
 class StrettoError(Exception):
     """The root of the tree: whatever Stretto raises on purpose is one of these (bare, it is a bug of ours)."""
 
-    exit_code: ClassVar[int] = 1
+    exit_code: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,17 +37,22 @@ class Problem:
 class JobError(StrettoError):
     """The job cannot be run as it is written; `problems` holds everything that was found, not only the first."""
 
-    exit_code: ClassVar[int] = 2
+    exit_code = 2
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)
         super().__init__("\n".join(map(str, self.problems)))
 
+    @classmethod
+    def of(cls, message: str) -> Self:
+        """A job with one problem, in words that say where it is."""
+        return cls([Problem(message=message)])
+
 
 class MissingExtra(StrettoError):
     """A package outside the default installation is needed; the message is the command that installs it."""
 
-    exit_code: ClassVar[int] = 2
+    exit_code = 2
 
     def __init__(self, package: str, extra: str) -> None:
         self.package = package
@@ -58,50 +63,54 @@ class MissingExtra(StrettoError):
 class DataError(StrettoError):
     """The data cannot be used: a data set is missing, or a record is damaged."""
 
-    exit_code: ClassVar[int] = 2
+    exit_code = 2
 
 
 class ModelError(StrettoError):
     """The model cannot be built or does not fit the data it was given."""
 
-    exit_code: ClassVar[int] = 2
+    exit_code = 2
 
 
 class SeatFailed(StrettoError):
-    """The code that a seat was running raised: `cause` says in words what it was, `trace` is that seat's traceback."""
+    """The code that a seat was running raised: `cause` says in words what it was, `trace` is that seat's traceback.
 
-    exit_code: ClassVar[int] = 3
+    The exit code is 3, or that of the error itself where it is one of this tree: 2 for data that is missing, say.
+    """
 
-    def __init__(self, seat: int, role: str, cause: str, trace: str = "") -> None:
+    exit_code = 3
+
+    def __init__(self, seat: int, role: str, cause: str, trace: str = "", exit_code: int = 3) -> None:
         self.seat = seat
         self.role = role
         self.cause = cause
         self.trace = trace
+        self.exit_code = exit_code
         super().__init__(f"{role} {seat} failed: {cause}")
 
 
 class WorkersLost(StrettoError):
     """Workers were killed too often, fell silent, or could not be started by the engine."""
 
-    exit_code: ClassVar[int] = 4
+    exit_code = 4
 
 
 class PeerLost(StrettoError):
     """Another seat has gone while this one was talking with it: always a consequence, never the root cause."""
 
-    exit_code: ClassVar[int] = 4
+    exit_code = 4
 
 
 class CheckpointError(StrettoError):
     """A checkpoint cannot be written or read; the message names the file, and the tensor where one is damaged."""
 
-    exit_code: ClassVar[int] = 5
+    exit_code = 5
 
 
 class WireError(StrettoError):
     """A message was refused: unauthenticated, malformed, oversized or replayed."""
 
-    exit_code: ClassVar[int] = 4
+    exit_code = 4
 
 
 class Fenced(WireError):
@@ -111,7 +120,7 @@ class Fenced(WireError):
 class Interrupted(StrettoError):
     """The person asked twice to stop, so everything was ended at once, without saving."""
 
-    exit_code: ClassVar[int] = 130
+    exit_code = 130
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:

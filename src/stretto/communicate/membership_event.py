@@ -69,6 +69,7 @@ class WorkerFailed:
     words: str
     trace: str
     collateral: bool = False
+    exit_code: int = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

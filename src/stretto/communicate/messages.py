@@ -156,13 +156,15 @@ class Done(Message, frozen=True, kw_only=True):
 class Failed(Message, frozen=True, kw_only=True):
     """The worker's code raised: the cause in words, the sentence, the traceback.
 
-    `collateral` says that it only noticed that a peer has gone, so the root cause is elsewhere.
+    `collateral` says that it only noticed that a peer has gone, so the root cause is elsewhere. `exit_code` is what the
+    command line ends with if this is the cause.
     """
 
     cause: str
     words: str
     trace: str
     collateral: bool = False
+    exit_code: int = 3
 
 
 # A worker's use of the rendezvous store.

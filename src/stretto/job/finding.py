@@ -10,8 +10,10 @@ from typing import Any
 from stretto.errors import StrettoError, choose
 from stretto.job.choice import Choice
 
+Refusal = Callable[[str], StrettoError]
 
-def find(key: str, name: str, table: Mapping[str, str], error: type[StrettoError]) -> Any:
+
+def find(key: str, name: str, table: Mapping[str, str], error: Refusal) -> Any:
     """Find a word of a table of `module:attribute`, or whatever a person named in that form.
 
     What a person's own module raises while it is imported passes unchanged.
@@ -33,7 +35,7 @@ def find(key: str, name: str, table: Mapping[str, str], error: type[StrettoError
         raise error(f'{key} "{path}": module "{module}" has no "{attribute}"') from missing
 
 
-def make(key: str, choice: Choice, table: Mapping[str, str], error: type[StrettoError], **known: Any) -> Any:
+def make(key: str, choice: Choice, table: Mapping[str, str], error: Refusal, **known: Any) -> Any:
     """Find what a choice names and call it with the choice's arguments, and with what it takes of what is `known`.
 
     What the call raises passes unchanged for a person's own, and is explained for a word of ours.
@@ -49,7 +51,7 @@ def make(key: str, choice: Choice, table: Mapping[str, str], error: type[Stretto
 
 
 def _complete(
-    key: str, function: Callable[..., Any], choice: Choice, known: Mapping[str, Any], error: type[StrettoError]
+    key: str, function: Callable[..., Any], choice: Choice, known: Mapping[str, Any], error: Refusal
 ) -> dict[str, Any]:
     parameters = inspect.signature(function).parameters
     open_ended = any(each.kind is each.VAR_KEYWORD for each in parameters.values())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 
 def seat_environment(
     *, run_id: str, view: int, rank: int, size: int, local_rank: int, local_size: int, threads: int
@@ -25,6 +27,7 @@ def seat_environment(
         "ROLE_WORLD_SIZE": size,
         "ROLE_NAME": "worker",
         "MASTER_ADDR": "127.0.0.1",
+        "GLOO_SOCKET_IFNAME": "lo0" if sys.platform == "darwin" else "lo",  # all seats are on this host
         "TORCHELASTIC_RUN_ID": run_id,
         "TORCHELASTIC_RESTART_COUNT": view - 1,
         "OMP_NUM_THREADS": threads,

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Final
 
 from stretto.communicate.messages import Failed
-from stretto.errors import CheckpointError, DataError, PeerLost
+from stretto.errors import CheckpointError, DataError, JobError, MissingExtra, ModelError, PeerLost
 
 _OURS: Final = str(Path(__file__).parents[1])
 _MEMORY_WORDS: Final = ("not enough memory", "can't allocate memory", "cannot allocate memory", "out of memory")
@@ -35,22 +35,27 @@ def explain_failure(error: BaseException) -> Failed:
     """
     cause = cause_of(error)
     place = _place(error.__traceback__)
-    words = f"{type(error).__name__}: {error}".rstrip(": ")[:_WORDS_LENGTH]
+    words = f"{type(error).__name__}: {error}".rstrip(": ")
+    if isinstance(error, StrettoError):  # these say already what is wrong, where, and what to do
+        words, place = str(error), None
     return Failed(
         cause=cause,
-        words=f"{words} ({place})" if place else words,
+        words=f"{words[:_WORDS_LENGTH]} ({place})" if place else words[:_WORDS_LENGTH],
         trace="".join(traceback.format_exception(error))[-_TRACE_LENGTH:],
         collateral=cause == "network",
+        exit_code=error.exit_code if isinstance(error, StrettoError) else 5 if cause == "disk" else 3,
     )
 
 
 def cause_of(error: BaseException) -> str:
-    """One of: out of memory, data, network, disk, user's code."""
+    """One of: out of memory, data, the job, network, disk, user's code."""
     text = str(error).lower()
     if isinstance(error, MemoryError) or _is_named(error, "OutOfMemoryError") or _says(text, _MEMORY_WORDS):
         return "out of memory"
     if isinstance(error, DataError):
         return "data"
+    if isinstance(error, JobError | ModelError | MissingExtra):
+        return "the job"
     if isinstance(error, CheckpointError) or (
         isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
     ):

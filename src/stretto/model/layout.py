@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from stretto.errors import ModelError
+from stretto.errors import JobError
 from stretto.job import Choice, make
 from stretto.model import LAYOUTS
 
@@ -34,5 +34,5 @@ class Layout(Protocol):
 
 def load_layout(choice: Choice) -> Layout:
     """Make the layout a job names."""
-    layout: Layout = make("layout", choice, LAYOUTS, ModelError)
+    layout: Layout = make("layout", choice, LAYOUTS, JobError.of)
     return layout

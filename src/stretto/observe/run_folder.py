@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -70,23 +69,20 @@ class RunFolder:
         """TensorBoard's event files."""
         return self.path / "tensorboard"
 
-    @property
-    def key(self) -> Path:
-        """The key of the control plane, there only while the run lasts."""
-        return self.path / ".key"
-
     def log(self, seat: int) -> Path:
         """What a seat has printed."""
         return self.path / "logs" / f"seat-{seat}.log"
 
+    def write_job(self, text: str) -> None:
+        """Write the job whole or not at all."""
+        _write(self.job, text)
+
     def write_result(self, values: dict[str, Any]) -> None:
         """Write the result whole or not at all."""
-        draft = self.result.with_suffix(".draft")
-        draft.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
-        draft.replace(self.result)
+        _write(self.result, json.dumps(values, indent=2) + "\n")
 
-    def write_key(self, key: bytes) -> None:
-        """Write the key so that only this user can read it."""
-        self.key.unlink(missing_ok=True)
-        with os.fdopen(os.open(self.key, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(key)
+
+def _write(path: Path, text: str) -> None:
+    draft = path.with_name(f"{path.name}.draft")
+    draft.write_text(text, encoding="utf-8")
+    draft.replace(path)

@@ -244,7 +244,8 @@ class Coordinator:
             case Fail():
                 failure = end.failure
                 self._emit("failed", seat=end.rank, cause=failure.cause, message=failure.words)
-                raise SeatFailed(end.rank, "worker", f"{failure.cause}: {failure.words}", failure.trace)
+                told = f"{failure.cause}: {failure.words}"
+                raise SeatFailed(end.rank, "worker", told, failure.trace, failure.exit_code)
             case Lose():
                 self._emit("failed", cause="workers lost", message=end.reason)
                 raise WorkersLost(end.reason)
@@ -281,4 +282,5 @@ def _failure(view: int, slot: int, message: Failed) -> WorkerFailed:
         words=message.words,
         trace=message.trace,
         collateral=message.collateral,
+        exit_code=message.exit_code,
     )

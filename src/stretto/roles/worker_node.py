@@ -74,6 +74,7 @@ class WorkerNode:
         self._position = Position()
         self._begun_s = self._noted_s = time.monotonic()
         self._stopped_because: str | None = None
+        self._sent_before = 0
         self._asked: str | None = None
         self._status = "finished"
         self._in_epoch = False
@@ -147,6 +148,7 @@ class WorkerNode:
         training.step, training.epoch, training.samples = values["step"], values["epoch"], values["samples"]
         training.seconds, training.metrics = values["seconds"], dict(values["metrics"])
         self._begun_s = time.monotonic() - training.seconds
+        self._sent_before = values["sent_bytes"]
         if "random" in mine:
             restore_random_state(mine["random"])
 
@@ -208,7 +210,7 @@ class WorkerNode:
         self._position = lease.end
         training.scalars["lr"] = self._with.replica.rule.learning_rate
         training.scalars["samples_per_s"] = len(lease) / self._with.transport.size / max(now_s - self._noted_s, 1e-9)
-        training.scalars["sent_bytes"] = float(self._with.transport.sent_bytes)
+        training.scalars["sent_bytes"] = float(self._sent_bytes())
         self._noted_s = now_s
         if agreed is not None:
             training.scalars["loss"] = agreed.mean_loss
@@ -258,8 +260,12 @@ class WorkerNode:
             "metrics": training.metrics,
             "position": self._position.to_values(),
             "workers": training.workers,
+            "sent_bytes": self._sent_bytes(),
         }
         return self.state(), values
+
+    def _sent_bytes(self) -> int:
+        return self._sent_before + self._with.transport.sent_bytes
 
     def _seconds(self) -> float:
         return time.monotonic() - self._begun_s
@@ -278,5 +284,5 @@ class WorkerNode:
             "metrics": training.metrics,
             "best": watched if best.step is not None else None,
             "workers": training.workers,
-            "sent_bytes": self._with.transport.sent_bytes,
+            "sent_bytes": self._sent_bytes(),
         }

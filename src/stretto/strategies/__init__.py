@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from stretto.errors import ModelError
+from stretto.errors import JobError
 from stretto.job import Choice, make
 from stretto.strategies.strategy import Strategy
 
@@ -16,5 +16,5 @@ STRATEGIES: Final = {
 
 def load_strategy(choice: Choice) -> Strategy:
     """Make the strategy a job names."""
-    strategy: Strategy = make("strategy", choice, STRATEGIES, ModelError)
+    strategy: Strategy = make("strategy", choice, STRATEGIES, JobError.of)
     return strategy

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from stretto.communicate.alone import Alone
-from stretto.errors import ModelError
+from stretto.errors import JobError
 from stretto.job.choice import Choice
 from stretto.model import LAYOUTS
 from stretto.model.layout import load_layout
@@ -22,7 +22,7 @@ def test_every_word_gives_a_layout():
 
 
 def test_an_argument_that_a_layout_does_not_have_is_refused():
-    with pytest.raises(ModelError, match='argument of layout replicated "stages" is unknown'):
+    with pytest.raises(JobError, match='argument of layout replicated "stages" is unknown'):
         load_layout(Choice("replicated", {"stages": 3}))
 
 
