@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Final
 
 from stretto.communicate.messages import Failed
-from stretto.errors import CheckpointError, DataError, JobError, MissingExtra, ModelError, PeerLost
+from stretto.errors import CheckpointError, DataError, JobError, MissingExtra, ModelError, PeerLost, StrettoError
 
 _OURS: Final = str(Path(__file__).parents[1])
 _MEMORY_WORDS: Final = ("not enough memory", "can't allocate memory", "cannot allocate memory", "out of memory")

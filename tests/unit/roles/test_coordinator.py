@@ -77,7 +77,7 @@ def test_a_mistake_is_told_before_it_is_raised():
 
 
 def test_a_result_that_is_too_large_is_the_workers_failure():
-    with pytest.raises(SeatFailed, match=r"WireError: a frame was refused: 50000\d\d \+ 0 bytes, allowed are 4194304"):
+    with pytest.raises(SeatFailed, match=r"a frame was refused: 50000\d\d \+ 0 bytes, allowed are 4194304"):
         launch(InlineEngine(), "boast", Watch(1), slots=1)
 
 
