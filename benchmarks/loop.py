@@ -26,13 +26,14 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 import stretto
-from stretto.job import Choice
+from stretto.data.arrays import Arrays
+from stretto.job import Choice, job_from
 from stretto.model.loading import load_model
 
 WORKERS, WARM_UP = 2, 10
 WORK = {  # model, its arguments, batch, steps
     "mlp": ("mlp", {"width": 512, "depth": 3}, 128, 150),
-    "resnet": ("resnet", {"depth": 8}, 64, 40),
+    "resnet": ("resnet", {"depth": 8}, 64, 60),
     "transformer": ("transformer", {"vocabulary": 256, "width": 128, "depth": 4, "heads": 4, "length": 64}, 16, 40),
 }
 
@@ -40,8 +41,8 @@ WORK = {  # model, its arguments, batch, steps
 class Stopwatch(stretto.Callback):
     """Writes the seconds per step of the first worker."""
 
-    def __init__(self, path: Path) -> None:
-        self.path, self.ends = path, []
+    def __init__(self, path: str) -> None:
+        self.path, self.ends = Path(path), []
 
     def on_train_batch_end(self, training: object) -> None:
         self.ends.append(time.perf_counter())
@@ -67,6 +68,12 @@ def samples(name: str, count: int) -> tuple[Tensor, Tensor]:
     return torch.randn(count, *shape), torch.randint(10, (count,))
 
 
+def sources(of: str) -> tuple[Arrays, Arrays]:
+    """The data as ours is told of it: by `data: loop:sources`."""
+    data = Arrays(*samples(of, 2048))
+    return data, data
+
+
 def build(name: str) -> nn.Module:
     """The model, the same for both."""
     word, given, _, _ = WORK[name]
@@ -75,27 +82,29 @@ def build(name: str) -> nn.Module:
 
 
 def ours(name: str) -> float:
-    """One training by `stretto.fit`, on two processes."""
-    _, _, batch, steps = WORK[name]
-    data = torch.utils.data.TensorDataset(*samples(name, 2048))
+    """One training by `stretto.train`, on two processes."""
+    word, given, batch, steps = WORK[name]
     with tempfile.TemporaryDirectory() as folder:
-        stretto.fit(
-            build(name),
-            (data, data),
-            task="language_modelling" if name == "transformer" else "classification",
-            workers=WORKERS,
-            until=f"{steps + WARM_UP}step",
-            batch=batch,
-            lr=0.01,
-            optimizer={"name": "SGD", "momentum": 0.9},
-            callbacks=[Stopwatch(Path(folder) / "seconds")],
-            quiet=True,
-            training={"normalisation": "local"},
-            validation={"every": None},
-            checkpoint={"every": None},
-            run={"folder": folder},
-        )
-        return float((Path(folder) / "seconds").read_text())
+        seconds = f"{folder}/seconds"
+        job = {
+            "model": {"name": word, **given},
+            "data": {"name": "loop:sources", "of": name},
+            "task": "language_modelling" if name == "transformer" else "classification",
+            "training": {
+                "until": f"{steps + WARM_UP}step",
+                "batch": batch,
+                "lr": 0.01,
+                "optimizer": {"name": "SGD", "momentum": 0.9},
+                "normalisation": "local",
+            },
+            "validation": {"every": None},
+            "checkpoint": {"every": None},
+            "cluster": {"workers": WORKERS, "threads": 1},
+            "callbacks": [{"name": "loop:Stopwatch", "path": seconds}],
+            "run": {"folder": folder, "name": "run"},
+        }
+        stretto.train(job_from(job), quiet=True)
+        return float(Path(seconds).read_text())
 
 
 def peer(name: str) -> float:

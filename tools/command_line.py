@@ -16,9 +16,9 @@ OPENING = """# The command line
 
 *Written by `tools/command_line.py` from the commands in `src/stretto/cli.py`; do not edit.*
 
-`stretto COMMAND --help` shows the same on a terminal. `python -m stretto` is the same program, and finds modules of
-yours in the working directory too. KEY=VALUE is any [key of a job](job.md), with the value written as in YAML. What a
-program may read goes to stdout, everything else to stderr.
+`stretto COMMAND --help` shows the same on a terminal; `python -m stretto` is the same program. KEY=VALUE is any
+[key of a job](job.md), with the value written as in YAML. Modules of yours that a job names are looked for in the
+working directory, too. What a program may read goes to stdout, everything else to stderr.
 """
 
 

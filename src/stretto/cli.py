@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from stretto.errors import StrettoError
+from stretto.errors import JobError, SeatFailed, StrettoError
 
 if TYPE_CHECKING:
     from stretto.observe.result import Result
@@ -43,7 +44,10 @@ def stretto() -> None:
 @overrides
 @as_json
 def train(job: str, overrides: Sequence[str], as_json: bool) -> None:
-    """Train what a job file describes; KEY=VALUE changes single keys of it."""
+    """Train what a job file describes.
+
+    KEY=VALUE changes single keys of it.
+    """
     from stretto.job import read_job
     from stretto.run.training import train as run
 
@@ -55,7 +59,10 @@ def train(job: str, overrides: Sequence[str], as_json: bool) -> None:
 @overrides
 @as_json
 def resume(run: str, overrides: Sequence[str], as_json: bool) -> None:
-    """Go on with a run that was stopped or killed, as if it never had been; the folder may have been moved."""
+    """Go on with a run that was stopped or killed.
+
+    It ends as if it never had been; its folder may have been moved.
+    """
     from stretto.run.training import resume as go_on
 
     _finish(go_on(run, overrides, quiet=as_json), as_json)
@@ -66,13 +73,18 @@ def resume(run: str, overrides: Sequence[str], as_json: bool) -> None:
 @overrides
 @as_json
 def check(job: str, overrides: Sequence[str], as_json: bool) -> None:
-    """Find every mistake in a job file and tell what would be run, without running it."""
+    """Find every mistake in a job file; tell what would be run."""
     from stretto.job import read_job
     from stretto.plan import explain
     from stretto.run.launching import plan_here
 
-    plan = plan_here(read_job(job, overrides))
-    lines = explain(plan)
+    try:
+        lines = explain(plan_here(read_job(job, overrides)))
+    except JobError as error:
+        if not as_json:
+            raise
+        click.echo(json.dumps({"problems": list(map(asdict, error.problems)), "plan": []}))
+        sys.exit(error.exit_code)
     click.echo(json.dumps({"problems": [], "plan": lines}) if as_json else "\n".join(lines))
 
 
@@ -82,7 +94,10 @@ def check(job: str, overrides: Sequence[str], as_json: bool) -> None:
 @overrides
 @as_json
 def evaluate(run: str, checkpoint: str, overrides: Sequence[str], as_json: bool) -> None:
-    """Validate a checkpoint of a run, on its own data or on other data (data.KEY=VALUE)."""
+    """Validate a checkpoint of a run.
+
+    This is done on its own data, or on other data (data.KEY=VALUE).
+    """
     from stretto.run.judging import judge
 
     metrics = judge(run, checkpoint, overrides)
@@ -98,9 +113,9 @@ def evaluate(run: str, checkpoint: str, overrides: Sequence[str], as_json: bool)
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, required=True, metavar="SCRIPT [OPTIONS] [-- ARGUMENTS...]")
 @click.option("--workers", default=1, show_default=True, help="How many processes run the script.")
 def run(words: Sequence[str], workers: int) -> None:
-    """Start a script of one's own on several workers, each with torchrun's variables in its environment.
+    """Start a script of one's own on several workers.
 
-    --workers may also stand behind the script.
+    Each has torchrun's variables in its environment. --workers may also stand behind the script.
     """
     from stretto.run.script import run_script
 
@@ -156,6 +171,7 @@ def completion(shell: str) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; a failure becomes one sentence on stderr and an exit code that means something."""
+    _look_for_modules_here()
     try:
         stretto.main(arguments, prog_name="stretto", standalone_mode=False)
     except click.exceptions.Abort:
@@ -168,6 +184,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(error.exit_code)
 
 
+def _look_for_modules_here() -> None:
+    """Let `module:Class` be found in the working folder, as with `python -m stretto`; a command looks beside itself."""
+    here = str(Path.cwd())
+    if not sys.flags.safe_path and not {"", here} & set(sys.path):
+        sys.path.insert(0, here)
+
+
 def _finish(result: Result, as_json: bool) -> None:
     click.echo(json.dumps(result.values()) if as_json else "\n".join(result.lines()))
     if result.interrupted:
@@ -175,8 +198,10 @@ def _finish(result: Result, as_json: bool) -> None:
 
 
 def _words(error: StrettoError) -> str:
-    """The sentence; for a failed seat its own traceback comes last."""
-    trace = getattr(error, "trace", "")
+    """The sentence; a place in a file begins its line, as editors expect. A failed seat's own traceback comes last."""
+    if isinstance(error, JobError):
+        return "\n".join(str(problem) if problem.line else f"stretto: {problem}" for problem in error.problems)
+    trace = getattr(error, "trace", "") if error.exit_code == SeatFailed.exit_code else ""
     return f"stretto: {error}\n\n{trace}".rstrip()
 
 

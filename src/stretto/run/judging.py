@@ -8,8 +8,8 @@ from pathlib import Path
 from stretto.checkpoint.folder import FolderStore
 from stretto.communicate.alone import Alone
 from stretto.compute.precision import Precision
-from stretto.errors import CheckpointError, JobError, Problem
 from stretto.data.evaluation_loader import EvaluationLoader
+from stretto.errors import CheckpointError, JobError, Problem
 from stretto.evaluate.selection import make_metrics
 from stretto.evaluate.validation import Validation
 from stretto.job import read_job

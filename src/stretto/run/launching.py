@@ -28,6 +28,7 @@ from stretto.roles.coordinator import Coordinator
 from stretto.run.errand import Errand
 
 PRELOAD: Final = ("torch", "torch._dynamo", "torch.nn.parallel", "torch.distributed.optim", "stretto.run.worker")
+CTRL_C: Final = "Ctrl-C"
 
 
 def plan_here(job: Job) -> Plan:
@@ -90,7 +91,7 @@ def _heeding_signals(coordinator: Coordinator) -> Iterator[None]:
         return
 
     def interrupt(number: int, frame: FrameType | None) -> None:
-        coordinator.interrupt("Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name)
+        coordinator.interrupt(CTRL_C if number == signal.SIGINT else signal.Signals(number).name)
 
     before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import os
 import runpy
+import signal
 import socket
 import sys
+import threading
+import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
 from stretto.communicate.control_client import ControlClient
-from stretto.communicate.messages import Assignment, StoreSet, StoreWait
-from stretto.errors import JobError, Problem
+from stretto.communicate.messages import Assignment, StopTraining, StoreSet, StoreWait
+from stretto.errors import Interrupted, JobError, PeerLost, Problem
 from stretto.job import job_from
 from stretto.run.errand import Errand
-from stretto.run.launching import launch, plan_here
+from stretto.run.launching import CTRL_C, launch, plan_here
 
 MEETING_S: Final = 300.0
+LOOK_S: Final = 0.1
 
 
 class Script(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,14 +35,19 @@ class Script(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def run_script(path: str, arguments: Sequence[str], workers: int) -> None:
-    """Run a script on every worker; raises `SeatFailed` with the traceback of the first one that failed."""
+    """Run a script on every worker; raises `SeatFailed` with the traceback of the first one that failed.
+
+    Ctrl-C and SIGTERM reach the scripts as signals; when they have ended because of Ctrl-C, `Interrupted` is raised.
+    """
     if not Path(path).is_file():
         raise JobError([Problem(message=f"there is no script {path}")])
     words = {"model": "none:none", "data": "none:none", "task": "classification"}
     plan = plan_here(job_from({**words, "cluster": {"workers": workers, "restarts": 0}}))
     script = Script(path=str(Path(path).absolute()), arguments=list(arguments))
     errand = Errand(entry="stretto.run.script:work", payload=msgspec.json.encode(script).decode(), objects={})
-    launch(plan, errand)
+    stopped = launch(plan, errand)["stopped"]
+    if stopped == CTRL_C:
+        raise Interrupted(f"{Path(path).name} was stopped by {stopped}")
 
 
 def work(assignment: Assignment, client: ControlClient, objects: Mapping[str, Any]) -> dict[str, Any]:
@@ -48,6 +58,7 @@ def work(assignment: Assignment, client: ControlClient, objects: Mapping[str, An
     torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
     store = _open_store(assignment, client)
     client.ready()
+    stops = _pass_on_stops(client)
     sys.argv = [script.path, *script.arguments]
     sys.path.insert(0, str(Path(script.path).parent))
     try:
@@ -55,11 +66,31 @@ def work(assignment: Assignment, client: ControlClient, objects: Mapping[str, An
     except SystemExit as end:
         if end.code not in (None, 0):
             raise
+    except KeyboardInterrupt:
+        if not stops:
+            raise
     finally:
         if torch.distributed.is_initialized():
             torch.distributed.destroy_process_group()
         del store
-    return {}
+    return {"stopped": next(iter(stops), None)}
+
+
+def _pass_on_stops(client: ControlClient) -> list[str]:
+    """Send this process the signal that the launching one got; the list fills with the reasons."""
+    stops: list[str] = []
+
+    def watch() -> None:
+        with suppress(PeerLost):
+            while not stops:
+                stops.extend(message.reason for message in client.pushed() if isinstance(message, StopTraining))
+                time.sleep(LOOK_S)
+        if stops:
+            os.kill(os.getpid(), signal.SIGINT if stops[0] == CTRL_C else signal.SIGTERM)
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    threading.Thread(target=watch, name="stretto-stops", daemon=True).start()
+    return stops
 
 
 def _open_store(assignment: Assignment, client: ControlClient) -> Any:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from stretto.errors import JobError, Problem
-from stretto.job import Choice, Job, job_from, read_job
+from stretto.errors import Interrupted, JobError, MissingExtra, Problem
+from stretto.job import Choice, Job, Plan, job_from, read_job
 from stretto.observe.event import Event
 from stretto.observe.json_lines import JsonLines
 from stretto.observe.progress import progress_sink
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 def train(job: Job, *, quiet: bool = False, objects: Mapping[str, Any] | None = None) -> Result:
     """Train a job in a new run folder; `quiet` shows no progress."""
-    plan_here(job)  # what is impossible is said before a folder is made
+    _plan(job)  # what is impossible is said before a folder is made
     name = job.run.name or f"{_plain(job.model)}-{_plain(job.data)}-{datetime.now():%Y%m%d-%H%M%S}"
     folder = RunFolder.make(Path(job.run.folder), name)
     folder.job.write_text(job.to_yaml(), encoding="utf-8")
@@ -103,7 +104,7 @@ def fit(
 
 
 def _train(job: Job, folder: RunFolder, *, go_on: bool, quiet: bool, objects: Mapping[str, Any]) -> Result:
-    plan = plan_here(job)
+    plan = _plan(job)
     folder.plan.write_text(plan.to_json() + "\n", encoding="utf-8")
     inline = job.engine.name == "inline"
     work = Work(plan=plan.to_json(), folder=str(folder.path.absolute()), go_on=go_on)
@@ -119,9 +120,22 @@ def _train(job: Job, folder: RunFolder, *, go_on: bool, quiet: bool, objects: Ma
         result = Result(folder=folder.path, **values)
         folder.write_result(result.values())
         sinks.write(Event(kind="finished", step=result.steps, samples=result.samples, values={"reason": result.reason}))
+    except Interrupted as error:
+        remedy = f"go on from the last checkpoint: stretto resume {folder.path}"
+        raise Interrupted(f"ended at once, without saving ({error}); {remedy}") from error
     finally:
         sinks.close()
     return result
+
+
+def _plan(job: Job) -> Plan:
+    """Plan the job, and miss at once what only this process needs."""
+    if job.observe.tensorboard:
+        try:
+            import_module("tensorboardX")
+        except ImportError as error:
+            raise MissingExtra("tensorboardX", "track") from error
+    return plan_here(job)
 
 
 def _worlds() -> Any:

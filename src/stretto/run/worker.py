@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,13 +31,14 @@ from stretto.compute.task import FunctionTask, Task, load_task
 from stretto.data.evaluation_loader import EvaluationLoader
 from stretto.data.loader import Loader
 from stretto.data.source import Source, as_sources, load_data
+from stretto.errors import ModelError
 from stretto.evaluate.best import Best
 from stretto.evaluate.early_stop import EarlyStop
 from stretto.evaluate.metric import Metric
 from stretto.evaluate.selection import make_metrics
 from stretto.evaluate.validation import Validation
 from stretto.evaluate.watched import Watched, watch
-from stretto.job import Job, Plan, Seat
+from stretto.job import Job, Plan, Seat, make
 from stretto.model.layout import load_layout
 from stretto.model.loading import load_model
 from stretto.observe.callback import Callback, Callbacks
@@ -168,8 +168,7 @@ def make_replica(job: Job, seat: Seat, model: nn.Module, task: Task, rhythms: Rh
 def own_callbacks(job: Job, objects: Mapping[str, Any]) -> Iterator[Callback]:
     """The callbacks a job names, and those a program has handed over."""
     for choice in job.callbacks:
-        module, _, name = choice.name.partition(":")
-        yield getattr(import_module(module), name)(**choice.arguments)
+        yield make("callback", choice, {}, ModelError)
     yield from objects.get("callbacks", ())
 
 
@@ -204,7 +203,7 @@ def work(assignment: Assignment, client: ControlClient, objects: Mapping[str, An
             seat=seat,
             transport=transport,
             folder=RunFolder(Path(task.folder)),
-            objects=own_objects(plan, objects),
+            objects=own_objects(plan, seat, objects),
             report=client.report,
             asked_to_stop=partial(asked_to_stop, client),
         )
@@ -234,9 +233,7 @@ def meeting(
             yield transport
     else:
         store = rendezvous_store(client)  # held here: torch keeps its own half of the object only
-        group = ProcessGroup.form(
-            store, assignment.rank, assignment.size, backend=backend(plan), timeout_s=TIMEOUT_S
-        )
+        group = ProcessGroup.form(store, assignment.rank, assignment.size, backend=backend(plan), timeout_s=TIMEOUT_S)
         try:
             yield group
         finally:
@@ -249,11 +246,15 @@ def backend(plan: Plan) -> str:
     return "gloo" if "cpu" in devices or len(set(devices)) < len(devices) else "cpu:gloo,cuda:nccl"
 
 
-def own_objects(plan: Plan, objects: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Live objects for this seat: threads of one process need a model each, processes have one already."""
-    if plan.job.engine.name == "inline" and plan.workers > 1 and "model" in objects:
-        return {**objects, "model": copy.deepcopy(objects["model"])}
-    return objects
+def own_objects(plan: Plan, seat: Seat, objects: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Live objects for this seat: threads of one process need a model and callbacks each, processes have them already.
+
+    The first seat keeps the callbacks themselves, so that a program can look at them afterwards.
+    """
+    if plan.job.engine.name != "inline" or plan.workers == 1:
+        return objects
+    copied = ("model", "callbacks") if seat.rank else ("model",)
+    return {name: copy.deepcopy(each) if name in copied else each for name, each in objects.items()}
 
 
 def asked_to_stop(client: ControlClient) -> str | None:

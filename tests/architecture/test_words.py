@@ -1,0 +1,52 @@
+"""One word per thing: what a job may say is what the packages offer, in every table the same."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from stretto.checkpoint import STORES
+from stretto.compute.task import TASKS
+from stretto.data import SOURCES
+from stretto.evaluate import METRICS
+from stretto.job import read_job, words
+from stretto.launch import ENGINES
+from stretto.model import LAYOUTS
+from stretto.model.zoo import MODELS
+from stretto.roles import ROLES
+from stretto.strategies import STRATEGIES
+
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "jobs").glob("*.yaml"))
+TABLES = {
+    "model": (words.MODELS, MODELS),
+    "data": (words.DATA, SOURCES),
+    "task": (words.TASKS, TASKS),
+    "strategy": (words.STRATEGIES, STRATEGIES),
+    "layout": (words.LAYOUTS, LAYOUTS),
+    "engine": (words.ENGINES, ENGINES),
+    "metric": (words.METRICS, METRICS),
+}
+PLACES = {**MODELS, **SOURCES, **STRATEGIES, **LAYOUTS, **ENGINES, **STORES, **ROLES}
+
+
+@pytest.mark.parametrize(("known", "table"), TABLES.values(), ids=list(TABLES))
+def test_the_words_a_job_knows_are_those_of_the_package_that_means_them(known, table):
+    assert set(known) == set(table)
+    assert len(known) == len(set(known))
+
+
+@pytest.mark.parametrize("place", PLACES.values(), ids=list(PLACES))
+def test_what_a_table_names_is_there_and_says_what_it_is_for(place):
+    module, _, name = place.partition(":")
+    assert getattr(import_module(module), name).__doc__
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_every_example_is_a_job(path):
+    assert read_job(path).to_yaml()
+
+
+def test_every_strategy_has_an_example():
+    assert {read_job(path).strategy.name for path in EXAMPLES} == set(STRATEGIES)
