@@ -16,6 +16,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import torch
@@ -55,7 +56,7 @@ class Stopwatch(stretto.Callback):
 def per_step(ends: list[float]) -> float:
     """The median time from the end of one step to that of the next, after the warm-up."""
     later = ends[WARM_UP:]
-    return statistics.median(b - a for a, b in zip(later, later[1:], strict=False))
+    return statistics.median(b - a for a, b in pairwise(later))
 
 
 def samples(name: str, count: int) -> tuple[Tensor, Tensor]:

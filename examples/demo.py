@@ -31,9 +31,19 @@ def main() -> None:
 
 def measure_one(job: Path) -> Result:
     """The same job with one worker, for some seconds, without validation."""
+    changes = {
+        "cluster.workers": "1",
+        "cluster.threads": "1",
+        "training.until": "6s",
+        "training.schedule": "null",
+        "validation.every": "null",
+        "stop.target": "{}",
+        "stop.patience": "null",
+        "checkpoint.every": "null",
+    }
     with tempfile.TemporaryDirectory() as folder:
-        overrides = ["cluster.workers=1", "cluster.threads=1", "training.until=6s", "training.schedule=null"]
-        return train(read_job(job, [*overrides, "validation.every=null", "checkpoint.every=null", "stop.target={}", "stop.patience=null", f"run.folder={folder}"]), quiet=True)
+        overrides = [f"{key}={value}" for key, value in changes.items()]
+        return train(read_job(job, [*overrides, f"run.folder={folder}"]), quiet=True)
 
 
 def next_commands(result: Result) -> str:

@@ -14,7 +14,7 @@ from stretto.communicate.transport import Transport
 from stretto.job import Job, Seat, job_from
 from stretto.observe.event import Event
 from stretto.observe.run_folder import RunFolder
-from stretto.run.worker import Surroundings, equip
+from stretto.run.equipment import Surroundings, equip
 
 
 class Busy(nn.Module):

@@ -76,7 +76,7 @@ def check(job: str, overrides: Sequence[str], as_json: bool) -> None:
     """Find every mistake in a job file; tell what would be run."""
     from stretto.job import read_job
     from stretto.plan import explain
-    from stretto.run.launching import plan_here
+    from stretto.run.planning import plan_here
 
     try:
         lines = explain(plan_here(read_job(job, overrides)))

@@ -159,5 +159,5 @@ def test_a_checkpoint_with_a_flipped_bit_is_named_and_the_one_before_is_used(tmp
     stretto.resume(tmp_path / "moved", ["observe.progress=plain"], objects={"callbacks": [Callback()]})
     said = capfd.readouterr().err
     assert re.search(r"checkpoint damaged: step 80 is damaged: .*seat-00000.*; going back to step 75\n", said), said
-    assert "run resumed at step 75" in said
+    assert "training resumed at step 75" in said
     assert_same_bits(tmp_path / "moved", expected)

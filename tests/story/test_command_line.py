@@ -139,7 +139,8 @@ def test_a_finished_run_is_listed_judged_resumed_and_compared(trained, tell, mon
     resumed = tell("resume", "runs/first", "training.until=3ep", "cluster.workers=1", *INLINE, "--json")
     assert resumed.code == 0, resumed.err
     assert (resumed.json()["steps"], resumed.json()["workers"]) == (69, 1)
-    assert [event.values["resumed_step"] for event in events(folder / "runs" / "first", "run_started")] == [None, 46]
+    started = events(folder / "runs" / "first", "training_started")
+    assert [event.values["resumed_step"] for event in started] == [None, 46]
 
     other = tell("train", "job.yaml", "run.name=second", "training.lr=0.05", *INLINE, "--json")
     assert other.json()["folder"] == "runs/second"

@@ -2,24 +2,33 @@
 
 The blocks of a document are a story, told in their order in one empty folder. What stands behind the language matters:
 
-    python                  runs; blocks that follow one another share a process
+    python                  runs; blocks that follow one another share their names
     python file=mine.py     is written to that file, for blocks further down
     python no-run REASON    is not run, for that reason
     yaml                    is read as a job if it looks like one; file=job.yaml writes it, too
     bash                    every `stretto …` is checked: the command, its options, the keys it changes
     bash run                the same, and it is run
     bash wrong              holds a mistake that Stretto finds
+
+Importing torch takes seconds, so every story is told by a process forked from this one, which has imported it. What a
+story trains by command is trained by the engine inline; what it trains by `fit`, or by a script, by processes.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import runpy
 import shlex
-import subprocess
+import signal
 import sys
-from collections.abc import Iterator
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
 from itertools import groupby
 from pathlib import Path
 
@@ -30,15 +39,20 @@ import yaml
 from stretto import cli
 from stretto.errors import JobError
 from stretto.job import read_job
+from stretto.launch.environment import seat_environment
+from stretto.launch.forked import fork
+from stretto.run.launching import PRELOAD
 
 ROOT = Path(__file__).resolve().parents[2]
 ENGLISH, CHINESE = ROOT / "README.md", ROOT / "README.zh-CN.md"
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
-EXAMPLES = [ROOT / "examples" / name for name in ("own_loop.py", "fit.py", "callback.py")]
+OWN_LOOP = ROOT / "examples" / "own_loop.py"
+EXAMPLES = [OWN_LOOP, ROOT / "examples" / "fit.py", ROOT / "examples" / "callback.py"]
 FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 SMALLEST_JOB = "model: mlp\ndata: digits\ntask: classification\n"
 WITH_OVERRIDES = {"train", "check", "resume", "evaluate"}
+TRAINING = {"train", "resume"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,28 +101,112 @@ def named(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-def run(arguments: list[str], folder: Path) -> None:
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    done = subprocess.run(
-        arguments, cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, text=True, timeout=100
-    )
-    assert done.returncode == 0, f"{' '.join(arguments)[:300]}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
+@pytest.fixture(scope="module", autouse=True)
+def imported_ahead() -> None:
+    """What every forked process would import, imported once."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        for module in (*PRELOAD, "sklearn.datasets", "stretto.run.judging"):
+            import_module(module)
 
 
-@pytest.mark.timeout(240)
-@pytest.mark.parametrize("document", tells("python", "bash"), ids=named)
-def test_the_story_that_a_document_tells_works(document: Path, tmp_path: Path) -> None:
-    told = blocks(document)
-    for kind, group in groupby(told, key=lambda block: block.kind):
+def forked(act: Callable[[], object], folder: Path) -> int:
+    """Begin a process that does this in that folder, as a program started there; its screen goes into a file."""
+    child = fork()
+    if child:
+        return child
+    code = 1
+    try:
+        os.setpgid(0, 0)
+        with (folder / "screen.txt").open("ab") as screen:
+            os.dup2(screen.fileno(), 1)
+            os.dup2(screen.fileno(), 2)
+        sys.stdout, sys.stderr = (os.fdopen(number, "w", buffering=1, closefd=False) for number in (1, 2))
+        os.chdir(folder)
+        sys.path.insert(0, str(folder))
+        act()
+        code = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def finish(children: list[int]) -> list[int]:
+    """Wait for processes; none of them outlives this."""
+    try:
+        return [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+    finally:
+        for child in children:
+            with suppress(ProcessLookupError):
+                os.killpg(child, signal.SIGKILL)
+
+
+def run(act: Callable[[], object], folder: Path) -> str:
+    """Do this in a process of its own; return what was on its screen."""
+    codes = finish([forked(act, folder)])
+    screen = (folder / "screen.txt").read_text(encoding="utf-8")
+    assert codes == [0], screen[-4000:]
+    return screen
+
+
+def start_script(script: Path, workers: int) -> None:
+    """Start a script as `torchrun` and `stretto run` do, but from this process, which has torch already."""
+    from torch import distributed
+
+    store = distributed.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+    os.environ |= {"MASTER_PORT": str(store.port), "TORCHELASTIC_USE_AGENT_STORE": "True"}
+
+    def be(rank: int) -> None:
+        os.environ |= seat_environment(
+            run_id="story", view=1, rank=rank, size=workers, local_rank=rank, local_size=workers, threads=1
+        )
+        runpy.run_path(str(script), run_name="__main__")
+        if distributed.is_initialized():
+            distributed.destroy_process_group()
+
+    assert finish([forked(partial(be, rank), Path.cwd()) for rank in range(workers)]) == [0] * workers
+
+
+def command(words: list[str]) -> None:
+    """Run a command here."""
+    if words[0] == "run":
+        script, number, _ = cli._script_words(words[1:], 1)
+        start_script(Path(script), number)
+        return
+    try:
+        cli.main([*words, *(["engine=inline"] if words[0] in TRAINING else [])])
+    except SystemExit as end:
+        assert not end.code, f"stretto {shlex.join(words)} ended with {end.code}"
+
+
+def tell(document: Path) -> None:
+    """Do in the working folder what the document tells."""
+    for kind, group in groupby(blocks(document), key=lambda block: block.kind):
         texts = list(group)
         if kind == "python":
-            run([sys.executable, "-c", "\n".join(block.text for block in texts)], tmp_path)
+            text = "\n".join(block.text for block in texts)
+            exec(compile(text, named(document), "exec"), {"__name__": "__main__"})
         elif kind == "bash":
-            for block in texts:
-                run(["bash", "-euc", block.text], tmp_path)
+            for words in commands("".join(block.text for block in texts)):
+                command(words)
         elif kind == "written":
             for block in texts:
-                (tmp_path / str(block.file)).write_text(block.text, encoding="utf-8")
+                Path(str(block.file)).write_text(block.text, encoding="utf-8")
+
+
+@pytest.mark.parametrize("document", tells("python", "bash"), ids=named)
+def test_the_story_that_a_document_tells_works(document: Path, tmp_path: Path) -> None:
+    run(partial(tell, document), tmp_path)
+
+
+@pytest.mark.parametrize("document", tells("bash"), ids=named)
+def test_only_commands_of_ours_are_run(document: Path) -> None:
+    for block in blocks(document):
+        if block.kind == "bash":
+            assert len(list(commands(block.text))) == len(block.text.splitlines()), block.text
 
 
 @pytest.mark.parametrize("document", tells("written"), ids=named)
@@ -188,7 +286,7 @@ def test_a_loop_of_ones_own_needs_at_most_three_added_lines() -> None:
     added = [line for line in spread if line.endswith("# added")]
     assert [line for line in spread if line not in added] == plain
     assert len(added) <= 3
-    example = EXAMPLES[0].read_text(encoding="utf-8").splitlines()
+    example = OWN_LOOP.read_text(encoding="utf-8").splitlines()
     assert len([line for line in example if line.endswith("# added")]) == len(added)
 
 
@@ -197,7 +295,10 @@ def test_every_example_job_can_be_read(job: Path) -> None:
     read_job(job)
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize("example", EXAMPLES, ids=named)
 def test_every_example_runs(example: Path, tmp_path: Path) -> None:
-    run([sys.executable, str(example)], tmp_path)
+    assert "accuracy 0.9" in run(partial(runpy.run_path, str(example), run_name="__main__"), tmp_path)
+
+
+def test_the_example_of_a_loop_of_ones_own_runs_on_two_workers_and_prints_once(tmp_path: Path) -> None:
+    assert run(partial(start_script, OWN_LOOP, 2), tmp_path).count("accuracy 0.9") == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import struct
 import tempfile
@@ -16,6 +17,7 @@ from stretto.errors import PeerLost
 HEADER = struct.Struct("<II")  # channel, length
 RANK = struct.Struct("<I")
 BUFFER_BYTES = 1 << 20
+LONGEST_PATH = 90  # the system's own limit for a socket's path is 107 characters
 LARGEST_BYTES = 1 << 14  # above this a collective of torch.distributed is quicker
 
 
@@ -40,6 +42,8 @@ class Mesh:
             return None
         with tempfile.TemporaryDirectory(prefix="stretto-") as own, socket.socket(socket.AF_UNIX) as listener:
             folder = Path(tell(own.encode())[0].decode())
+            if len(os.fsencode(folder)) > LONGEST_PATH:
+                return None
             listener.settimeout(timeout_s)
             listener.bind(str(folder / str(rank)))
             listener.listen(size)

@@ -13,10 +13,9 @@ import os
 import selectors
 import signal
 import socket
+import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Final
 
 from stretto.communicate.control_client import ControlConnection
 from stretto.communicate.messages import Hello, Message, Prepared, Welcome
@@ -25,8 +24,6 @@ from stretto.launch.forked import Nursery
 from stretto.launch.lifeline import die_with
 from stretto.launch.slot import Action, Depart, EndWorker, Say, Slot, StartWorker
 from stretto.launch.worker import Hire, Worker
-
-KEY_FILE_VARIABLE: Final = "STRETTO_KEY_FILE"
 
 
 class Agent:
@@ -127,7 +124,7 @@ def run_forking(slot: int, address: tuple[str, int], key: bytes, objects: dict[s
 def main(arguments: Sequence[str] | None = None) -> None:
     """`python -m stretto.launch.agent --coordinator 127.0.0.1:4000 --slot 0`.
 
-    The environment variable STRETTO_KEY_FILE names the file that holds the run's key.
+    The run's key comes through standard input, so that it stands in no file, environment or list of processes.
     """
     parser = argparse.ArgumentParser(prog="stretto agent", description="Keep one slot of a run.")
     parser.add_argument("--coordinator", required=True, metavar="HOST:PORT")
@@ -135,7 +132,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     die_with(os.getppid())
     host, _, port = options.coordinator.rpartition(":")
-    key = Path(os.environ.pop(KEY_FILE_VARIABLE)).read_bytes()
+    key = sys.stdin.buffer.read()
     run_forking(options.slot, (host, int(port)), key, {})
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol
 
 from stretto.communicate.membership_event import SlotEnded
 from stretto.errors import StrettoError
-from stretto.launch.agent import KEY_FILE_VARIABLE, run_forking
+from stretto.launch.agent import run_forking
 from stretto.launch.engine import Abilities
 from stretto.launch.forked import fork
 from stretto.launch.lifeline import die_with
@@ -43,7 +43,6 @@ class LocalEngine:
         self._address = (_LOOPBACK, 0)
         self._key = b""
         self._let_go: Callable[[], None] = _nothing
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
 
     @property
     def abilities(self) -> Abilities:
@@ -55,14 +54,10 @@ class LocalEngine:
         return _LOOPBACK
 
     def open(self, address: tuple[str, int], key: bytes, let_go: Callable[[], None]) -> None:
-        """Put the key into a file that only this user can read; refuses objects where forking is unsafe."""
+        """Remember where the coordinator is; refuses objects where forking is unsafe."""
         if self._objects:
             _check_fork()
         self._address, self._key, self._let_go = address, key, let_go
-        self._folder = tempfile.TemporaryDirectory(prefix="stretto-")
-        descriptor = os.open(self._key_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(key)
 
     def start(self, slots: Sequence[int]) -> None:
         """Start the agents' processes."""
@@ -103,26 +98,21 @@ class LocalEngine:
         return [[*start, str(slot)] for slot in slots]
 
     def close(self) -> None:
-        """Kill what is left and remove the key."""
+        """Kill what is left."""
         self.stop(list(self._processes), 0.0)
         self._processes.clear()
-        if self._folder is not None:
-            self._folder.cleanup()
-            self._folder = None
-
-    @property
-    def _key_file(self) -> Path:
-        if self._folder is None:
-            raise StrettoError("the engine was not opened")
-        return Path(self._folder.name) / "key"
 
     def _spawn(self, slot: int) -> _Process:
-        return subprocess.Popen(
+        process = subprocess.Popen(
             self.command([slot])[0],
-            env=os.environ | {KEY_FILE_VARIABLE: str(self._key_file), "PYTHONPATH": _import_path()},
-            stdin=subprocess.DEVNULL,
+            env=os.environ | {"PYTHONPATH": _import_path()},
+            stdin=subprocess.PIPE,
             start_new_session=True,
         )
+        if process.stdin is not None:
+            with contextlib.suppress(BrokenPipeError), process.stdin:  # it may have ended already, as `poll` will tell
+                process.stdin.write(self._key)
+        return process
 
     def _fork(self, slot: int) -> _Process:
         parent = os.getpid()

@@ -44,10 +44,11 @@ def carry_out(assignment: Assignment, client: ControlClient, objects: Mapping[st
         return 0
     except BaseException as error:
         failure = explain_failure(error)
-        if assignment.log is not None:
-            print(failure.trace, flush=True)
         with contextlib.suppress(PeerLost):
             client.failed(failure)
+        if assignment.log is not None:
+            with contextlib.suppress(OSError):  # a full disk may be what has failed
+                print(failure.trace, flush=True)
         return 1
 
 

@@ -10,6 +10,7 @@ import msgspec
 
 KINDS: Final = (
     "run_started",
+    "training_started",
     "view_started",
     "worker_ready",
     "progress",

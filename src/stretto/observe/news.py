@@ -31,9 +31,17 @@ def news_of(event: Event) -> News | None:
     return News(time_s=event.time_s, text=sentence(event), grave=event.kind in _GRAVE)
 
 
+def _run(event: Event) -> str:
+    return "run started"
+
+
 def _resumed(event: Event) -> str:
     step = event.values.get("resumed_step")
-    return "run started" if step is None else f"run resumed at step {step:,}"
+    return "training started" if step is None else f"training resumed at step {step:,}"
+
+
+def _finished(event: Event) -> str:
+    return str(event.values.get("status", "finished")) + _because(event, "reason")
 
 
 def _view(event: Event) -> str:
@@ -74,7 +82,8 @@ def _at(step: int | None) -> str:
 
 _GRAVE: Final = frozenset({"checkpoint_damaged", "restarted", "warning", "failed"})
 _SENTENCES: Final[Mapping[str, Callable[[Event], str]]] = {
-    "run_started": _resumed,
+    "run_started": _run,
+    "training_started": _resumed,
     "view_started": _view,
     "checkpoint_saved": _saved,
     "checkpoint_damaged": _said("checkpoint damaged", "message"),
@@ -82,6 +91,6 @@ _SENTENCES: Final[Mapping[str, Callable[[Event], str]]] = {
     "restarted": _restarted,
     "warning": _said("warning", "message"),
     "stopping": _said("stopping", "reason"),
-    "finished": _said("finished", "reason"),
+    "finished": _finished,
     "failed": _failed,
 }

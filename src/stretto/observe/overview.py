@@ -65,7 +65,7 @@ class Overview:
         """Take one more event into account."""
         self.started_s = self.started_s if self.started_s is not None else event.time_s
         self.latest_s = event.time_s
-        if event.kind == "run_started":
+        if event.kind in ("run_started", "training_started"):
             self.facts.update(event.values)
             self._stand_at(event)
         elif event.kind == "view_started":
@@ -79,7 +79,7 @@ class Overview:
         elif event.kind == "best":
             self.best = {"step": event.step, **event.values}
         elif event.kind in _ENDINGS:
-            self._end(_ENDINGS[event.kind])
+            self._end(str(event.values.get("status", _ENDINGS[event.kind])))
         news = news_of(event)
         if news is not None:
             self.news.append(news)

@@ -100,7 +100,7 @@ def _training(overview: Overview) -> list[tuple[str, str]]:
     pairs: list[tuple[str, str]] = [(name, figure(scalars[name])) for name in ("loss", "lr") if name in scalars]
     rate, sent_bytes = overview.samples_per_s, overview.sent_bytes
     pairs += [("samples/s", figure(rate))] if rate is not None else []
-    pairs += [("sent", size(sent_bytes))] if sent_bytes else []
+    pairs += [("sent by all", size(sent_bytes))] if sent_bytes else []
     pairs += [("gradient", figure(scalars["gradient_norm"]))] if "gradient_norm" in scalars else []
     return pairs or [("waiting for the first step", "")]
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from stretto.observe.figures import clock, figure
+from stretto.observe.figures import clock, figure, plural, size
 
 Status = Literal["finished", "stopped"]
 
@@ -45,6 +45,8 @@ class Result:
             yield "  validation   " + "  ".join(f"{name} {figure(value)}" for name, value in self.metrics.items())
         if self.best:
             yield f"  best         {self.best['metric']} {figure(self.best['value'])} at step {self.best['step']}"
-        yield f"  throughput   {figure(self.samples_per_s)} samples/s on {self.workers} worker(s)"
-        yield f"  travelled    {figure(self.sent_bytes / 2**20)} MiB sent by each worker"
+        yield f"  throughput   {figure(self.samples_per_s)} samples/s on {plural(self.workers, 'worker')}"
+        yield f"  travelled    {size(self.sent_bytes)} sent by each worker"
         yield f"  run folder   {self.folder}"
+        if self.status == "stopped":
+            yield f"  go on with   stretto resume {self.folder}"

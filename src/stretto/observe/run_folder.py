@@ -34,6 +34,14 @@ class RunFolder:
             raise JobError([Problem(message=message, key="run.folder")]) from None
         return cls(path)
 
+    @classmethod
+    def open(cls, path: Path) -> RunFolder:
+        """Find the folder of a run that was begun before."""
+        folder = cls(path)
+        if not folder.job.is_file():
+            raise JobError.of(f"{path} holds no run: there is no {folder.job}; see: stretto runs list")
+        return folder
+
     @property
     def job(self) -> Path:
         """The job, defaults written out."""

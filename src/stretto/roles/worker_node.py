@@ -80,22 +80,9 @@ class WorkerNode:
         self._in_epoch = False
 
     def announce(self, resumed_step: int | None) -> None:
-        """Tell those who watch what begins here."""
-        training, job = self._with.training, self._with.training.job
-        training.emit(
-            training.event(
-                "run_started",
-                model=job.model.name,
-                data=job.data.name,
-                strategy=job.strategy.name,
-                engine=job.engine.name,
-                workers=training.workers,
-                until=str(job.training.until),
-                samples_per_epoch=self._with.loader.samples,
-                folder=str(training.folder),
-                resumed_step=resumed_step,
-            )
-        )
+        """Tell those who watch where the training begins."""
+        training, samples = self._with.training, self._with.loader.samples
+        training.emit(training.event("training_started", samples_per_epoch=samples, resumed_step=resumed_step))
 
     def run(self) -> dict[str, Any]:
         """Train to the end or until a stop is agreed; return the result that the run folder keeps."""

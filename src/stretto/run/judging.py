@@ -9,23 +9,25 @@ from stretto.checkpoint.folder import FolderStore
 from stretto.communicate.alone import Alone
 from stretto.compute.precision import Precision
 from stretto.data.evaluation_loader import EvaluationLoader
-from stretto.errors import CheckpointError, JobError, Problem
+from stretto.errors import CheckpointError, JobError
 from stretto.evaluate.selection import make_metrics
 from stretto.evaluate.validation import Validation
 from stretto.job import read_job
 from stretto.model.loading import load_model
 from stretto.observe.json_lines import read_events
 from stretto.observe.run_folder import RunFolder
-from stretto.run.launching import plan_here
-from stretto.run.worker import make_task, open_data, weights_of
+from stretto.run.equipment import make_task, open_data, weights_of
+from stretto.run.planning import plan_here
 
 
 def judge(run: str | Path, checkpoint: str, overrides: Sequence[str]) -> dict[str, float]:
     """Validate one checkpoint of a run in this process and return its metrics."""
-    folder = RunFolder(Path(run))
-    if not folder.job.is_file():
-        raise JobError([Problem(message=f"{run} holds no run: there is no {folder.job}; see: stretto runs list")])
+    folder = RunFolder.open(Path(run))
     job = read_job(folder.job, overrides)
+    if job.model.name.startswith("given:"):
+        raise JobError.of(
+            f"{run} was started by fit(); its weights are in {folder.model}, its metrics in {folder.result}"
+        )
     store = FolderStore(folder.checkpoints)
     weights = weights_of(store.load(_step(folder, store, checkpoint)))
     device = plan_here(job).seats[0].device

@@ -2,38 +2,29 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib import import_module
-from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
 from stretto.communicate.control_server import ControlServer
 from stretto.communicate.membership import Membership, Patience
 from stretto.communicate.messages import Assignment
-from stretto.errors import JobError, Problem
-from stretto.job import Choice, Job, Plan
+from stretto.errors import JobError
+from stretto.job import Choice, Plan, make
 from stretto.launch import ENGINES
 from stretto.launch.engine import Engine
 from stretto.launch.environment import seat_environment
 from stretto.launch.supervisor import Supervisor
 from stretto.observe.sink import Sink
-from stretto.plan import make_plan
 from stretto.roles.coordinator import Coordinator
 from stretto.run.errand import Errand
 
 PRELOAD: Final = ("torch", "torch._dynamo", "torch.nn.parallel", "torch.distributed.optim", "stretto.run.worker")
 CTRL_C: Final = "Ctrl-C"
-
-
-def plan_here(job: Job) -> Plan:
-    """Plan a job for this machine."""
-    return make_plan(job, _cores(), _devices())
 
 
 def launch(plan: Plan, errand: Errand, sinks: Sequence[Sink] = ()) -> dict[str, Any]:
@@ -59,11 +50,7 @@ def launch(plan: Plan, errand: Errand, sinks: Sequence[Sink] = ()) -> dict[str, 
 
 
 def _make_engine(choice: Choice, objects: Mapping[str, Any]) -> Engine:
-    module, _, name = ENGINES.get(choice.name, choice.name).partition(":")
-    try:
-        engine: Engine = getattr(import_module(module), name)(objects=objects, **choice.arguments)
-    except TypeError as error:
-        raise JobError([Problem(message=f"engine {choice.name}: {error}", key="engine")]) from error
+    engine: Engine = make("engine", choice, ENGINES, JobError.of, objects=objects)
     return engine
 
 
@@ -99,16 +86,3 @@ def _heeding_signals(coordinator: Coordinator) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _devices() -> int:
-    """How many GPUs there are, asked of the driver, because torch is not to be loaded here."""
-    chosen = os.environ.get("CUDA_VISIBLE_DEVICES")
-    if chosen is not None:
-        return len([each for each in chosen.split(",") if each.strip() not in ("", "-1")])
-    driver = Path("/proc/driver/nvidia/gpus")
-    return len(list(driver.iterdir())) if driver.is_dir() else 0

@@ -21,7 +21,8 @@ from stretto.communicate.messages import Assignment, StopTraining, StoreSet, Sto
 from stretto.errors import Interrupted, JobError, PeerLost, Problem
 from stretto.job import job_from
 from stretto.run.errand import Errand
-from stretto.run.launching import CTRL_C, launch, plan_here
+from stretto.run.launching import CTRL_C, launch
+from stretto.run.planning import plan_here
 
 MEETING_S: Final = 300.0
 LOOK_S: Final = 0.1

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from stretto.errors import Interrupted, JobError, MissingExtra, Problem
+from stretto.errors import Interrupted, JobError, MissingExtra
 from stretto.job import Choice, Job, Plan, job_from, read_job
 from stretto.observe.event import Event
 from stretto.observe.json_lines import JsonLines
@@ -21,7 +21,8 @@ from stretto.observe.run_folder import RunFolder
 from stretto.observe.sink import Sink
 from stretto.observe.sinks import Sinks
 from stretto.run.errand import Errand, Work
-from stretto.run.launching import launch, plan_here
+from stretto.run.launching import launch
+from stretto.run.planning import plan_here
 
 if TYPE_CHECKING:
     from torch import nn
@@ -32,7 +33,6 @@ def train(job: Job, *, quiet: bool = False, objects: Mapping[str, Any] | None = 
     _plan(job)  # what is impossible is said before a folder is made
     name = job.run.name or f"{_plain(job.model)}-{_plain(job.data)}-{datetime.now():%Y%m%d-%H%M%S}"
     folder = RunFolder.make(Path(job.run.folder), name)
-    folder.job.write_text(job.to_yaml(), encoding="utf-8")
     return _train(job, folder, go_on=False, quiet=quiet, objects=objects or {})
 
 
@@ -44,12 +44,10 @@ def resume(
     objects: Mapping[str, Any] | None = None,
 ) -> Result:
     """Go on with the run in a folder from its newest good checkpoint, or from the beginning if there is none."""
-    folder = RunFolder(Path(run))
-    if not folder.job.is_file():
-        raise JobError([Problem(message=f"{run} holds no run: there is no {folder.job}; see: stretto runs list")])
+    folder = RunFolder.open(Path(run))
     job = read_job(folder.job, overrides)
     if not objects and job.model.name.startswith("given:"):
-        raise JobError([Problem(message=f"{run} was started by fit(); go on with it by fit(…, resume={str(run)!r})")])
+        raise JobError.of(f"{run} was started by fit(); go on with it by fit(…, resume={str(run)!r})")
     return _train(job, folder, go_on=True, quiet=quiet, objects=objects or {})
 
 
@@ -105,6 +103,7 @@ def fit(
 
 def _train(job: Job, folder: RunFolder, *, go_on: bool, quiet: bool, objects: Mapping[str, Any]) -> Result:
     plan = _plan(job)
+    folder.write_job(job.to_yaml())
     folder.plan.write_text(plan.to_json() + "\n", encoding="utf-8")
     inline = job.engine.name == "inline"
     work = Work(plan=plan.to_json(), folder=str(folder.path.absolute()), go_on=go_on)
@@ -116,16 +115,30 @@ def _train(job: Job, folder: RunFolder, *, go_on: bool, quiet: bool, objects: Ma
     )
     sinks = Sinks(_sinks(job, folder, quiet))
     try:
+        sinks.write(_started(job, folder))
         values = launch(plan, errand, [sinks])
         result = Result(folder=folder.path, **values)
         folder.write_result(result.values())
-        sinks.write(Event(kind="finished", step=result.steps, samples=result.samples, values={"reason": result.reason}))
+        sinks.write(
+            Event(
+                kind="finished",
+                step=result.steps,
+                samples=result.samples,
+                values={"status": result.status, "reason": result.reason},
+            )
+        )
     except Interrupted as error:
         remedy = f"go on from the last checkpoint: stretto resume {folder.path}"
         raise Interrupted(f"ended at once, without saving ({error}); {remedy}") from error
     finally:
         sinks.close()
     return result
+
+
+def _started(job: Job, folder: RunFolder) -> Event:
+    facts = {key: getattr(job, key).name for key in ("model", "data", "strategy", "engine")}
+    told = {"workers": job.cluster.workers, "until": str(job.training.until), "folder": str(folder.path)}
+    return Event(kind="run_started", values=facts | told)
 
 
 def _plan(job: Job) -> Plan:

@@ -44,7 +44,8 @@ def test_the_picture_fits_every_width_and_keeps_its_height(width):
 
 
 def test_what_was_sent_is_what_all_workers_sent():
-    assert "sent 3.0 MB" in drawn([*run_events(), *(progress(50, seat, sent_bytes=1_500_000) for seat in (0, 1))], 80)
+    both = (progress(50, seat, sent_bytes=1_500_000) for seat in (0, 1))
+    assert "sent by all 3.0 MB" in drawn([*run_events(), *both], 80)
 
 
 def test_a_line_that_is_too_long_ends_in_an_ellipsis():
