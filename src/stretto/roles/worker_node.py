@@ -72,9 +72,10 @@ class WorkerNode:
     def __init__(self, equipment: Equipment) -> None:
         self._with = equipment
         self._position = Position()
-        self._begun_s = self._noted_s = time.monotonic()
+        self._started_s = self._noted_s = 0.0
         self._stopped_because: str | None = None
-        self._sent_before = 0
+        self._sent_before = self._samples_before = 0
+        self._seconds_before = self._judged_s = 0.0
         self._asked: str | None = None
         self._status = "finished"
         self._in_epoch = False
@@ -88,12 +89,14 @@ class WorkerNode:
         """Train to the end or until a stop is agreed; return the result that the run folder keeps."""
         own, training = self._with, self._with.training
         own.strategy.join(own.replica, own.transport)
+        self._started_s = self._noted_s = time.monotonic()
         try:
             own.callbacks.call("on_fit_start", training)
             for lease, batch in self._batches():
                 self._step(lease, batch)
                 if self._stopped_because is not None:
                     break
+            samples_per_s = self._samples_per_s()
             own.keeper.finish(self._progress)
             own.callbacks.call("on_fit_end", training)
         except BaseException as error:
@@ -102,7 +105,7 @@ class WorkerNode:
                 own.callbacks.call("on_exception", training)
             raise
         own.strategy.leave()
-        return self._result()
+        return self._result(samples_per_s)
 
     def state(self) -> dict[str, Any]:
         """All that this seat has to remember; what is equal on all seats is kept by the first alone."""
@@ -134,8 +137,8 @@ class WorkerNode:
         self._position = Position.from_values(values["position"])
         training.step, training.epoch, training.samples = values["step"], values["epoch"], values["samples"]
         training.seconds, training.metrics = values["seconds"], dict(values["metrics"])
-        self._begun_s = time.monotonic() - training.seconds
-        self._sent_before = values["sent_bytes"]
+        self._seconds_before = training.seconds
+        self._sent_before, self._samples_before = values["sent_bytes"], training.samples
         if "random" in mine:
             restore_random_state(mine["random"])
 
@@ -226,7 +229,7 @@ class WorkerNode:
         return bool(vote.item())
 
     def _validate(self, validation: Validation) -> None:
-        own, training = self._with, self._with.training
+        own, training, begun_s = self._with, self._with.training, time.monotonic()
         own.callbacks.call("on_validation_start", training)
         equalise(own.replica.model, own.transport)
         with own.average.applied() if own.average else nullcontext(), own.replica.precision.computing():
@@ -235,6 +238,7 @@ class WorkerNode:
             own.replica.rule.validated(training.metrics[own.watched])
         own.callbacks.call("on_validation_end", training)
         self._noted_s = time.monotonic()
+        self._judged_s += self._noted_s - begun_s
 
     def _progress(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """This seat's state, and the values that tell where the run stands."""
@@ -251,13 +255,18 @@ class WorkerNode:
         }
         return self.state(), values
 
+    def _samples_per_s(self) -> float:
+        """How fast all workers together have trained since this start, the time for validation left out."""
+        trained_s = time.monotonic() - self._started_s - self._judged_s
+        return (self._with.training.samples - self._samples_before) / max(trained_s, 1e-9)
+
     def _sent_bytes(self) -> int:
         return self._sent_before + self._with.transport.sent_bytes
 
     def _seconds(self) -> float:
-        return time.monotonic() - self._begun_s
+        return self._seconds_before + time.monotonic() - self._started_s
 
-    def _result(self) -> dict[str, Any]:
+    def _result(self, samples_per_s: float) -> dict[str, Any]:
         training, best = self._with.training, self._with.best
         watched = {"metric": self._with.watched, "step": best.step, "value": best.value}
         return {
@@ -267,7 +276,7 @@ class WorkerNode:
             "epochs": training.epoch,
             "samples": training.samples,
             "seconds": training.seconds,
-            "samples_per_s": training.samples / max(training.seconds, 1e-9),
+            "samples_per_s": samples_per_s,
             "metrics": training.metrics,
             "best": watched if best.step is not None else None,
             "workers": training.workers,
