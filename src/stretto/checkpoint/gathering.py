@@ -1,7 +1,7 @@
 """When a checkpoint may be committed: a sans-I/O machine of the shards expected and arrived.
 
-It lives on the seat that commits. Events go in, actions come out; it holds no file, clock or socket, so that the same
-code runs in a real run and under the virtual schedules of the tests.
+Events go in, actions come out; it holds no file, clock or socket, so that the same code runs in a real run and under
+the virtual schedules of the tests. Every seat that is told the same comes to the same decision.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from stretto.checkpoint.gathering import Action, Discard, Gathering, Save
 from stretto.checkpoint.retention import to_delete
 from stretto.checkpoint.saving import Saver
 from stretto.checkpoint.shard import Shard
@@ -48,6 +49,7 @@ class Keeper:
         self._saved_step: int | None = None
         self._shard: Shard | None = None
         self._failure: CheckpointError | None = None
+        self._pauses_s: dict[int, float] = {}
         self._saved_s = time.monotonic()
 
     def time_due(self) -> bool:
@@ -86,7 +88,8 @@ class Keeper:
         self._begun_step = self._saved_step = self._training.step
         self._saved_s = time.monotonic()
         try:
-            self._saver.begin(self._begun_step, self._transport.rank, state, values)
+            pause = self._saver.begin(self._begun_step, self._transport.rank, state, values)
+            self._pauses_s[self._begun_step] = pause.waited_s + pause.copied_s
         except CheckpointError as error:
             self._give_up(error)
 
@@ -111,28 +114,36 @@ class Keeper:
 
     def _commit(self) -> None:
         step, self._begun_step = self._begun_step, None
-        shards = self._gather_shards()
-        if self._transport.rank != 0 or step is None:
+        if step is None:
+            return
+        decision = self._decide(step)
+        if isinstance(decision, Discard):
+            self._failure = self._failure or CheckpointError(decision.reason)
+            self._saved_step = None
+        if self._transport.rank != 0:
             return
         try:
-            if self._failure is None:
-                self._saver.commit(step, shards)
-            else:
+            if isinstance(decision, Discard):
                 self._saver.discard(step)
+            else:
+                self._saver.commit(step, decision.shards)
         except CheckpointError as error:
             self._give_up(error)
 
-    def _gather_shards(self) -> list[Shard]:
-        """What each seat wrote; where one could not, its failure becomes that of all, in its own words."""
-        written, self._shard = self._shard, None
-        good = written if self._failure is None else None
+    def _decide(self, step: int) -> Action:
+        """Whether the checkpoint is whole: every seat hears what each has written, or why it could not."""
+        shard, self._shard = self._shard, None
+        good = shard if self._failure is None else None
         own = {"failure": str(self._failure)} if good is None else {"shard": good.to_json()}
         told = [json.loads(part) for part in gather_bytes(self._transport, json.dumps(own).encode())]
-        failures = [f"seat {seat}: {part['failure']}" for seat, part in enumerate(told) if "failure" in part]
-        if failures:
-            self._failure = self._failure or CheckpointError("; ".join(failures))
-            self._saved_step = None
-        return [Shard.from_json(part["shard"]) for part in told if "shard" in part]
+        save, gathering = Save(view=0, step=step), Gathering()
+        actions = gathering.begin(save, range(len(told)))
+        for seat, part in enumerate(told):
+            if "failure" in part:
+                actions += gathering.failed(save, seat, part["failure"])
+            else:
+                actions += gathering.arrived(save, Shard.from_json(part["shard"]))
+        return actions[0]
 
     def _note_committed(self) -> None:
         if self._transport.rank != 0:
@@ -143,7 +154,8 @@ class Keeper:
             self._give_up(error)
             return
         for step in committed:
-            self._training.emit(self._training.event("checkpoint_saved", saved_step=step))
+            told = {"saved_step": step, "pause_s": self._pauses_s.pop(step)}
+            self._training.emit(self._training.event("checkpoint_saved", **told))
             self._callbacks.call("on_checkpoint_saved", self._training)
         if committed:
             best = self._best.step if self._best is not None else None
