@@ -5,18 +5,18 @@ coordinator, events, prefetching, agreement in every step), the peer in the shor
 
     python benchmarks/loop.py [--rounds 5] [--json]
 
-Measured is the time per step after a warm-up, on the first worker.
+Measured is the mean time per step after a warm-up, on the first worker. On a machine with a GPU there are as many
+workers as GPUs, and larger models; the peer of a single worker is a loop without DistributedDataParallel that never
+waits for the GPU.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import statistics
 import tempfile
 import time
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
 
 import torch
@@ -30,13 +30,22 @@ import stretto
 from stretto.data.arrays import Arrays
 from stretto.job import Choice, job_from
 from stretto.model.loading import load_model
+from stretto.run.planning import devices_here
 
-WORKERS, WARM_UP = 2, 10
-WORK = {  # model, its arguments, batch, steps
+WARM_UP = 10
+DEVICES = devices_here()
+WORKERS = DEVICES or 2
+ON_PROCESSORS = {  # model, its arguments, batch, steps
     "mlp": ("mlp", {"width": 512, "depth": 3}, 128, 150),
     "resnet": ("resnet", {"depth": 8}, 64, 60),
     "transformer": ("transformer", {"vocabulary": 256, "width": 128, "depth": 4, "heads": 4, "length": 64}, 16, 40),
 }
+ON_GPUS = {
+    "mlp": ("mlp", {"width": 2048, "depth": 3}, 512, 500),
+    "resnet": ("resnet", {"depth": 20}, 256, 300),
+    "transformer": ("transformer", {"vocabulary": 256, "width": 512, "depth": 8, "heads": 8, "length": 64}, 64, 200),
+}
+WORK = ON_GPUS if DEVICES else ON_PROCESSORS
 
 
 class Stopwatch(stretto.Callback):
@@ -46,6 +55,8 @@ class Stopwatch(stretto.Callback):
         self.path, self.ends = Path(path), []
 
     def on_train_batch_end(self, training: object) -> None:
+        if DEVICES and training.step in (WARM_UP, training.job.training.until.steps):
+            torch.cuda.synchronize()
         self.ends.append(time.perf_counter())
 
     def on_fit_end(self, training: object) -> None:
@@ -54,9 +65,8 @@ class Stopwatch(stretto.Callback):
 
 
 def per_step(ends: list[float]) -> float:
-    """The median time from the end of one step to that of the next, after the warm-up."""
-    later = ends[WARM_UP:]
-    return statistics.median(b - a for a, b in pairwise(later))
+    """The mean time of a step after the warm-up: whatever is done only now and then counts too."""
+    return (ends[-1] - ends[WARM_UP - 1]) / (len(ends) - WARM_UP)
 
 
 def samples(name: str, count: int) -> tuple[Tensor, Tensor]:
@@ -120,12 +130,15 @@ def peer(name: str) -> float:
 def bare_loop(name: str, rank: int, folder: Path) -> None:
     """What a person writes first."""
     torch.set_num_threads(1)
-    os.environ["GLOO_SOCKET_IFNAME"] = "lo"
-    store = dist.FileStore(str(folder / "store"), WORKERS)
-    dist.init_process_group("gloo", store=store, rank=rank, world_size=WORKERS)
+    device = torch.device(f"cuda:{rank}" if DEVICES else "cpu")
+    model = build(name).to(device)
+    if WORKERS > 1:
+        os.environ["GLOO_SOCKET_IFNAME"] = "lo"
+        store = dist.FileStore(str(folder / "store"), WORKERS)
+        dist.init_process_group("nccl" if DEVICES else "gloo", store=store, rank=rank, world_size=WORKERS)
+        model = DistributedDataParallel(model)
     _, _, batch, steps = WORK[name]
     inputs, targets = samples(name, 2048)
-    model = DistributedDataParallel(build(name))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
     own, ends = batch // WORKERS, []
     generator = torch.Generator().manual_seed(0)
@@ -133,16 +146,21 @@ def bare_loop(name: str, rank: int, folder: Path) -> None:
         order = torch.randperm(len(inputs), generator=generator)
         for start in range(0, len(order) - batch + 1, batch):
             indices = order[start + rank * own : start + (rank + 1) * own]
-            outputs = model(inputs[indices])
-            loss = F.cross_entropy(outputs.reshape(-1, outputs.shape[-1]), targets[indices].reshape(-1))
+            outputs = model(inputs[indices].to(device, non_blocking=True))
+            expected = targets[indices].to(device, non_blocking=True)
+            loss = F.cross_entropy(outputs.reshape(-1, outputs.shape[-1]), expected.reshape(-1))
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
-            loss.item()
+            if not DEVICES:
+                loss.item()
+            elif len(ends) in (WARM_UP - 1, steps + WARM_UP - 1):  # where the time is taken, and nowhere else
+                torch.cuda.synchronize()
             ends.append(time.perf_counter())
     if rank == 0:
         (folder / "seconds").write_text(json.dumps(per_step(ends[: steps + WARM_UP])))
-    dist.destroy_process_group()
+    if WORKERS > 1:
+        dist.destroy_process_group()
 
 
 def _fork(act: Callable[[], None]) -> int:

@@ -12,6 +12,8 @@ from torch import Tensor, nn
 from training_world import Busy, a_job, samples, train
 
 from stretto.data.order import Permutation, mix_seeds
+from stretto.observe.callback import Callback
+from stretto.observe.training import Training
 
 
 def assert_equal(seats: list[dict[str, Tensor]], expected: dict[str, Tensor], tolerance: float = 1e-9) -> None:
@@ -74,6 +76,27 @@ def test_a_seat_without_samples_changes_nothing(tmp_path: Path) -> None:
     data = tuple(torch.utils.data.TensorDataset(*samples(count)) for count in (33, 1))
     alone = train(a_job(), tmp_path / "one", model=model, data=data)[0]
     assert_equal(train(a_job(3), tmp_path / "three", model=model, data=data), alone)
+
+
+def test_a_seat_without_samples_has_no_part_in_a_mean_of_ones_own(tmp_path: Path) -> None:
+    """34 samples: the last batch is of two, of which three normalising workers make two shares and an empty one."""
+    model = lambda: Busy(dropout=0.0).double()
+    data = tuple(torch.utils.data.TensorDataset(*samples(count)) for count in (34, 4))
+    objects = {"task": nn.functional.cross_entropy}
+    alone = train(a_job(), tmp_path / "one", model=model, data=data, objects=objects)[0]
+    assert_equal(train(a_job(3), tmp_path / "three", model=model, data=data, objects=objects), alone)
+
+
+@pytest.mark.parametrize(("strategy", "equal"), [("synchronous", True), ("local_sgd", False)])
+def test_workers_that_learn_alone_normalise_alone(strategy: str, equal: bool, tmp_path: Path) -> None:
+    seen: dict[int, list[Tensor]] = {0: [], 1: []}
+
+    class Watch(Callback):
+        def on_train_batch_end(self, training: Training) -> None:
+            seen[training.rank].append(training.model.norm.running_mean.clone())
+
+    train(a_job(2, strategy=strategy), tmp_path, objects={"callbacks": [Watch()]})
+    assert torch.equal(seen[0][0], seen[1][0]) == equal
 
 
 @pytest.mark.parametrize("momentum", [0.0, 0.9])

@@ -8,6 +8,7 @@ from itertools import groupby
 import torch
 from torch import Tensor
 from torch.nn import Parameter
+from torch.utils.hooks import RemovableHandle
 
 BUCKET_BYTES = 25 * 2**20
 
@@ -16,7 +17,8 @@ class Bucket:
     """Some parameters' gradients in one flat tensor; every `parameter.grad` is a view of it.
 
     Behind the gradients stands one number per parameter, 1 if it took part in this step: summed over the seats it tells
-    which parameters nobody used, whose gradient is then None as in plain PyTorch.
+    which parameters nobody used, whose gradient is then None as in plain PyTorch. `present` is the same of this seat
+    alone, known without asking the device.
     """
 
     def __init__(self, parameters: list[Parameter]) -> None:
@@ -29,51 +31,70 @@ class Bucket:
         parts = self.flat[:numbers].split(sizes)
         self.views = [part.view(p.shape) for part, p in zip(parts, parameters, strict=True)]
         self.missing = len(parameters)
+        self.forget()
 
-    def clear(self) -> None:
-        """Start a step without gradients: the first of each parameter is copied to its place, not added to zeros."""
-        self.used.zero_()
-        for parameter in self.parameters:
-            parameter.grad = None
+    def forget(self) -> None:
+        """Count every parameter as unused."""
+        self.present = [False] * len(self.parameters)
 
     def complete(self) -> None:
-        """Count a parameter that this backward has left out as zero."""
+        """Count a parameter that this backward has left out as zero, and write down which took part."""
         for parameter, view in zip(self.parameters, self.views, strict=True):
             if parameter.grad is None:
                 view.zero_()
+        if all(self.present):
+            self.used.fill_(1)
+        else:
+            self.used.copy_(torch.tensor(self.present))
 
     def settle(self) -> None:
         """Give every parameter that some seat has used its summed gradient, and the others none."""
-        for parameter, view, used in zip(self.parameters, self.views, self.used.tolist(), strict=True):
-            parameter.grad = view if used else None
+        if not all(self.present):  # else nothing has to be asked of the device, which may be busy
+            self.present = [number > 0 for number in self.used.tolist()]
+        for parameter, view, present in zip(self.parameters, self.views, self.present, strict=True):
+            parameter.grad = view if present else None
 
 
 class Gradients:
-    """All gradients of a replica in buckets, in the order in which backward is expected to finish them.
+    """All gradients of a replica: plain ones, or in buckets once they are to `travel`.
 
-    While the last backward of a step runs (`closing`), every bucket that is complete is handed to `on_full`, strictly
-    in order, so that it can travel while the rest is still being computed. A backward that leaves parameters out is
-    made up for by `finish`.
+    Buckets stand in the order in which backward is expected to finish them. While the last backward of a step runs
+    (`closing`), every bucket that is complete is sent, strictly in order, so that it travels while the rest is still
+    being computed. A backward that leaves parameters out is made up for by `finish`.
     """
 
-    def __init__(self, parameters: Iterable[Parameter], bucket_bytes: int = BUCKET_BYTES) -> None:
-        trained = [parameter for parameter in parameters if parameter.requires_grad]
-        self.buckets = [Bucket(part) for part in _in_buckets(list(reversed(trained)), bucket_bytes)]
-        self.on_full: Callable[[Bucket], None] | None = None
+    def __init__(self, parameters: Iterable[Parameter]) -> None:
+        self.buckets: list[Bucket] = []
         self.closing = False
+        self._trained = [parameter for parameter in parameters if parameter.requires_grad]
+        self._hooks: list[RemovableHandle] = []
         self._sent = 0
+
+    def travel(self, send: Callable[[Bucket], None], bucket_bytes: int = BUCKET_BYTES) -> None:
+        """Lay the gradients out in buckets, and hand each to `send` when it is complete."""
+        self.stay()
+        self._send = send
+        self.buckets = [Bucket(part) for part in _in_buckets(self._trained[::-1], bucket_bytes)]
         self._hooks = [
             parameter.register_post_accumulate_grad_hook(self._hook(bucket, index))
             for bucket in self.buckets
             for index, parameter in enumerate(bucket.parameters)
         ]
 
+    def stay(self) -> None:
+        """Leave the gradients to PyTorch again."""
+        for hook in self._hooks:
+            hook.remove()
+        self._hooks, self.buckets = [], []
+
     def clear(self) -> None:
-        """Start a step from zero."""
+        """Start a step without gradients: the first of each parameter is copied to its place, not added to zeros."""
         self.begin()
         self.closing = False
         for bucket in self.buckets:
-            bucket.clear()
+            bucket.forget()
+        for parameter in self._trained:
+            parameter.grad = None
 
     def begin(self) -> None:
         """Expect every parameter once more, on top of the gradients that are there, and let them travel this time."""
@@ -88,25 +109,23 @@ class Gradients:
         self._hand_out(everything=True)
 
     def settle(self, factor: float) -> None:
-        """Multiply what was summed, and drop the gradients of parameters nobody used."""
+        """Multiply the gradients, once they have arrived, and drop those of parameters nobody used."""
+        if factor != 1.0:
+            gradients = [p.grad for p in self._trained if p.grad is not None]
+            flats = [bucket.flat[: -len(bucket.parameters)] for bucket in self.buckets] or gradients
+            if flats:
+                torch._foreach_mul_(flats, factor)
         for bucket in self.buckets:
-            if factor != 1.0:
-                bucket.flat[: -len(bucket.parameters)].mul_(factor)
             bucket.settle()
 
-    def remove(self) -> None:
-        """Take the hooks off the parameters."""
-        for hook in self._hooks:
-            hook.remove()
-
     def _hook(self, bucket: Bucket, index: int) -> Callable[[Tensor], None]:
-        view, used = bucket.views[index], bucket.used[index]
+        view = bucket.views[index]
 
         def arrived(parameter: Tensor) -> None:
             if parameter.grad is not view and parameter.grad is not None:  # somebody replaced it, by zero_grad perhaps
                 view.copy_(parameter.grad)
                 parameter.grad = view
-            used.fill_(1)
+            bucket.present[index] = True
             if self.closing:
                 bucket.missing -= 1
                 if bucket.missing == 0:
@@ -119,8 +138,7 @@ class Gradients:
             self._sent += 1
             bucket = self.buckets[self._sent - 1]
             bucket.complete()
-            if self.on_full is not None:
-                self.on_full(bucket)
+            self._send(bucket)
 
 
 def _in_buckets(parameters: list[Parameter], bucket_bytes: int) -> Iterable[list[Parameter]]:

@@ -15,8 +15,9 @@ class Tally:
     The gradient of an update is the sum over all seats divided by `weight`, so that uneven shares give the exact mean.
     """
 
-    weight: float = 0.0  # what the loss is a mean over: samples, or tokens
-    loss: float = 0.0  # sum over the weight
+    weight: float = 0.0  # what the gradient is a mean over: samples, or tokens
+    loss: float = 0.0  # sum of the losses that were read
+    judged: float = 0.0  # what that is a sum over: the weight of this step, of several, or nothing
     samples: float = 0.0
     seats: float = 1.0
     stop: float = 0.0  # votes: stop after this update, the training is done
@@ -24,13 +25,10 @@ class Tally:
     save: float = 0.0  # votes: write a checkpoint after this update
     idle: float = 0.0  # votes: this seat has written its part of the checkpoint that was begun
 
-    def __add__(self, other: Tally) -> Tally:
-        return Tally(**{name: getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__})
-
     @property
     def mean_loss(self) -> float:
-        """The loss per sample (or token) over all seats."""
-        return self.loss / self.weight if self.weight else float("nan")
+        """The loss per sample (or token) over all seats; nan when none was read."""
+        return self.loss / self.judged if self.judged else float("nan")
 
     def vector(self) -> Tensor:
         """The form in which it travels: exact for counts up to 2^53."""

@@ -17,73 +17,81 @@ IGNORED = -100
 
 
 class Task(Protocol):
-    """A loss that is a sum over samples (or tokens) and knows how many there were.
+    """A loss that is a sum over samples (or tokens), and how many of them count.
 
-    Sums, not means, travel between workers: only so is the gradient of an uneven batch the exact mean.
+    Sums, not means, travel between workers: only so is the gradient of an uneven batch the exact mean. The weight is
+    asked for before the targets are moved to a device, so that nobody has to wait for the device to learn it.
     """
 
-    metrics: tuple[str, ...]
+    def weight(self, targets: Any) -> float:
+        """Return how many samples (or tokens) there are: what a sum of losses is to be divided by."""
+        ...
 
-    def losses(self, outputs: Any, targets: Any) -> tuple[Tensor, float]:
-        """Return the sum of the losses, to be differentiated, and the weight it is to be divided by."""
+    def loss(self, outputs: Any, targets: Any) -> Tensor:
+        """Return the sum of the losses, to be differentiated."""
         ...
 
 
 class Classification:
     """One class per sample: cross entropy of logits (N, classes, …) and class indices (N, …); -100 does not count."""
 
-    metrics: tuple[str, ...] = ("loss", "accuracy")
-
     def __init__(self, label_smoothing: float = 0.0) -> None:
         self.label_smoothing = label_smoothing
 
-    def losses(self, outputs: Tensor, targets: Tensor) -> tuple[Tensor, float]:
+    def weight(self, targets: Tensor) -> float:
+        """Count the samples that count."""
+        return _counted(targets)
+
+    def loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
         """Sum the cross entropies of all samples."""
         smoothing = self.label_smoothing
-        losses = F.cross_entropy(outputs, targets, reduction="sum", label_smoothing=smoothing, ignore_index=IGNORED)
-        return losses, _counted(targets)
+        return F.cross_entropy(outputs, targets, reduction="sum", label_smoothing=smoothing, ignore_index=IGNORED)
 
 
 class Regression:
     """Numbers per sample: squared error, averaged over each sample's numbers."""
 
-    metrics: tuple[str, ...] = ("loss",)
+    def weight(self, targets: Tensor) -> float:
+        """Count the samples."""
+        return float(len(targets))
 
-    def losses(self, outputs: Tensor, targets: Tensor) -> tuple[Tensor, float]:
+    def loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
         """Sum the squared errors of all samples."""
         errors = F.mse_loss(outputs, targets.to(outputs.dtype).reshape(outputs.shape), reduction="sum")
-        return errors / max(outputs[0].numel() if len(outputs) else 1, 1), float(len(outputs))
+        return errors / max(outputs[0].numel() if len(outputs) else 1, 1)
 
 
 class LanguageModelling:
     """The next token at every position: cross entropy of logits (N, T, vocabulary); targets of -100 do not count."""
 
-    metrics: tuple[str, ...] = ("loss", "perplexity")
+    def weight(self, targets: Tensor) -> float:
+        """Count the tokens that count."""
+        return _counted(targets)
 
-    def losses(self, outputs: Tensor, targets: Tensor) -> tuple[Tensor, float]:
+    def loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
         """Sum the cross entropies of all tokens that count."""
         logits = outputs.reshape(-1, outputs.shape[-1])
-        losses = F.cross_entropy(logits, targets.reshape(-1), reduction="sum", ignore_index=IGNORED)
-        return losses, _counted(targets)
+        return F.cross_entropy(logits, targets.reshape(-1), reduction="sum", ignore_index=IGNORED)
 
 
 class FunctionTask:
     """A loss function of one's own: (outputs, targets) to one loss per sample, or to their mean."""
 
-    metrics: tuple[str, ...] = ("loss",)
-
     def __init__(self, function: Loss) -> None:
         self.function = function
 
-    def losses(self, outputs: Any, targets: Any) -> tuple[Tensor, float]:
+    def weight(self, targets: Any) -> float:
+        """Count the samples."""
+        return float(_length(targets))
+
+    def loss(self, outputs: Any, targets: Any) -> Tensor:
         """Sum per-sample losses; a mean is multiplied by the number of samples it was taken over."""
         loss = self.function(outputs, targets)
         if not isinstance(loss, Tensor):
             raise ModelError(
                 f"the loss function returned {type(loss).__name__}; return a tensor of losses or their mean"
             )
-        samples = float(_length(targets))
-        return (loss * samples if loss.dim() == 0 else loss.sum() / loss[0].numel()), samples
+        return loss * self.weight(targets) if loss.dim() == 0 else loss.sum() / loss[0].numel()
 
 
 TASKS: Final = {

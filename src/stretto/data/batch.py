@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -30,14 +30,18 @@ class Batch:
 
     def slice(self, start: int, stop: int) -> Batch:
         """Return a part of the samples, as views: a micro-batch."""
-        return self._each(lambda tensor: tensor[start:stop])
+        return replace(self._each(lambda tensor: tensor[start:stop]), indices=self.indices[start:stop])
 
     def to(self, device: str | torch.device) -> Batch:
-        """Return the batch on a device; what is there already is not copied."""
+        """Return inputs and targets on a device; what is there already is not copied."""
         return self._each(lambda tensor: tensor.to(device, non_blocking=True))
 
+    def pinned(self) -> Batch:
+        """Return the batch in memory that a GPU reads by itself, so that nobody waits while it is copied there."""
+        return self._each(lambda tensor: tensor.pin_memory())
+
     def _each(self, change: Callable[[Tensor], Tensor]) -> Batch:
-        return Batch(change_tensors(change, self.inputs), change_tensors(change, self.targets), change(self.indices))
+        return Batch(change_tensors(change, self.inputs), change_tensors(change, self.targets), self.indices)
 
 
 def change_tensors(change: Callable[[Tensor], Tensor], value: Any) -> Any:

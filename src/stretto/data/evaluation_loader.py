@@ -22,11 +22,14 @@ class EvaluationLoader:
     [100, 79]
     """
 
-    def __init__(self, source: Source, batch: int, rank: int, size: int, *, prefetch: int = 2) -> None:
+    def __init__(
+        self, source: Source, batch: int, rank: int, size: int, *, prefetch: int = 2, pin: bool = False
+    ) -> None:
         if batch < 1:
             raise DataError(f"batches of {batch} samples cannot be read (validation.batch); give 1 or more")
         self._source, self._batch = source, batch
         self._part = share(range(len(source)), size, rank)
+        self._pin = pin
         self._prefetch = prefetch if getattr(source, "ahead", True) else 0
 
     def __len__(self) -> int:
@@ -34,5 +37,9 @@ class EvaluationLoader:
 
     def __iter__(self) -> Iterator[Batch]:
         starts = range(0, len(self._part), self._batch)
-        batches = map(self._source.read, (self._part[start : start + self._batch] for start in starts))
+        batches = map(self._read, starts)
         return Prefetch(batches, self._prefetch) if self._prefetch else batches
+
+    def _read(self, start: int) -> Batch:
+        batch = self._source.read(self._part[start : start + self._batch])
+        return batch.pinned() if self._pin else batch

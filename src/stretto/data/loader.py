@@ -23,7 +23,8 @@ class Loader:
     The order depends on seed and epoch alone, and ranks take contiguous parts of it: put together, the parts of n ranks
     are exactly the batch of one. With `micro_batches` a rank's part is its shares of these, one after the other. The
     last batch of an epoch may be smaller, and a rank's part of it empty: tensors of the right shapes with no rows. A
-    thread reads `prefetch` batches ahead; with 0, or for a source that must not be read ahead, there is none.
+    thread reads `prefetch` batches ahead; with 0, or for a source that must not be read ahead, there is none. With
+    `pin` the batches lie where a GPU fetches them by itself.
 
     >>> from stretto.data.digits import digits
     >>> training, _ = digits()
@@ -44,11 +45,12 @@ class Loader:
         micro_batches: int = 1,
         shuffle: bool = True,
         prefetch: int = 2,
+        pin: bool = False,
     ) -> None:
         if prefetch < 0:
             raise DataError(f"{prefetch} batches cannot be read ahead; give 0 or more")
         share(range(batch), size, rank)  # refuses a rank that does not exist
-        self._shares = _Shares(source, Ledger(len(source), batch), rank, size, seed, micro_batches, shuffle)
+        self._shares = _Shares(source, Ledger(len(source), batch), rank, size, seed, micro_batches, shuffle, pin)
         self.samples, self.batch = len(source), batch
         self._prefetch = prefetch if getattr(source, "ahead", True) else 0
         self._ahead: Prefetch[tuple[Lease, Batch]] | None = None
@@ -94,6 +96,7 @@ class _Shares:
     seed: int
     micro_batches: int
     shuffle: bool
+    pin: bool
 
     def read_from(self, position: Position) -> Portions:
         order: Permutation | None = None
@@ -101,7 +104,8 @@ class _Shares:
             lease = self.ledger.next(position)
             if self.shuffle and (order is None or lease.start == 0):
                 order = Permutation(self.ledger.size, mix_seeds(self.seed, lease.epoch))
-            yield lease, self._read(lease, order)
+            batch = self._read(lease, order)
+            yield lease, batch.pinned() if self.pin else batch
             position = lease.end
 
     def _read(self, lease: Lease, order: Permutation | None) -> Batch:

@@ -37,15 +37,16 @@ class Validation:
             metric.reset()
         device = next(model.parameters(), torch.empty(0)).device
         with _judging(model), torch.no_grad():
-            samples = sum(self._judge(model, batch.to(device)) for batch in self._loader if len(batch))
+            samples = sum(self._judge(model, batch, device) for batch in self._loader if len(batch))
         sums = self._add_up(samples, device)
         return {metric.name: metric.value(part) for metric, part in zip(self._metrics, sums, strict=True)}
 
-    def _judge(self, model: Module, batch: Batch) -> int:
-        outputs = model(batch.inputs)
-        loss_sum, weight = self._task.losses(outputs, batch.targets)
+    def _judge(self, model: Module, batch: Batch, device: torch.device) -> int:
+        weight, there = self._task.weight(batch.targets), batch.to(device)
+        outputs = model(there.inputs)
+        loss_sum = self._task.loss(outputs, there.targets)
         for metric in self._metrics:
-            metric.update(outputs, batch.targets, loss_sum, weight)
+            metric.update(outputs, there.targets, loss_sum, weight)
         return len(batch)
 
     def _add_up(self, samples: int, device: torch.device) -> Sequence[Tensor]:

@@ -41,7 +41,8 @@ class Training(Section):
     until: Budget = Field(
         default=Budget(epochs=3), description="How long to train: 3ep, 2000step, 10min, or several with or."
     )
-    normalisation: Literal["synchronised", "local"] = Field(
-        default="synchronised",
-        description="Batch normalisation's statistics: over all workers, or each worker its own.",
+    normalisation: Literal["synchronised", "local"] | None = Field(
+        default=None,
+        description="Batch normalisation's statistics: over all workers, or each worker its own. null synchronises "
+        "where every update is that of the global batch; workers that learn alone (local_sgd) have their own.",
     )

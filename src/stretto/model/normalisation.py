@@ -178,9 +178,16 @@ def _own_sums(gradient: Tensor, inputs: Tensor, mean: Tensor, variance: Tensor, 
     """This seat's sums over gradient * normalised input and over the gradient, for every channel."""
     if not inputs.numel():
         return torch.zeros_like(mean), torch.zeros_like(mean)
-    _, of_weight, of_bias = torch.ops.aten.native_batch_norm_backward(
-        gradient, inputs, None, mean, variance, None, None, False, eps, [False, True, True]
-    )
+    if inputs.is_cuda:
+        inverse = (variance + eps).rsqrt()
+        gradient = gradient.contiguous()
+        _, _, of_weight, of_bias = torch.batch_norm_backward_reduce(
+            gradient, inputs.contiguous(), mean, inverse, torch.ones_like(mean), True, True, True
+        )
+    else:
+        _, of_weight, of_bias = torch.ops.aten.native_batch_norm_backward(
+            gradient, inputs, None, mean, variance, None, None, False, eps, [False, True, True]
+        )
     return of_weight, of_bias
 
 

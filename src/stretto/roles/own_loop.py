@@ -38,7 +38,7 @@ class OwnLoop:
         self._in_backward = False
         equalise(model, transport)
         self._gradients = Gradients(model.parameters())
-        self._gradients.on_full = self._send
+        self._gradients.travel(self._send)
         self._gradients.closing = True
         model.register_forward_hook(self._watch_outputs)
         optimizer.register_step_post_hook(self._count_anew)
@@ -76,7 +76,7 @@ class OwnLoop:
 
     def _count_anew(self, *_: Any) -> None:
         for bucket in self._gradients.buckets:
-            bucket.used.zero_()
+            bucket.forget()
 
 
 class _Entrance(torch.autograd.Function):

@@ -16,10 +16,10 @@ from stretto.compute.randomness import random_state, restore_random_state
 from stretto.compute.replica import Replica
 from stretto.compute.tally import Tally
 from stretto.data.batch import Batch
-from stretto.data.ledger import Lease, Position
+from stretto.data.ledger import Lease, Ledger, Position, Verdict
 from stretto.data.loader import Loader
 from stretto.data.split import micro_shares
-from stretto.errors import PeerLost
+from stretto.errors import PeerLost, StrettoError
 from stretto.evaluate.best import Best
 from stretto.evaluate.validation import Validation
 from stretto.observe.callback import Callbacks
@@ -49,7 +49,6 @@ class Equipment:
     transport: Transport
     loader: Loader
     micro_batches: int
-    device: str
     validation: Validation | None
     average: Average | None
     best: Best
@@ -71,14 +70,14 @@ class WorkerNode:
 
     def __init__(self, equipment: Equipment) -> None:
         self._with = equipment
-        self._position = Position()
+        self._ledger = Ledger(equipment.loader.samples, equipment.loader.batch)
         self._started_s = self._noted_s = 0.0
         self._stopped_because: str | None = None
         self._sent_before = self._samples_before = 0
         self._seconds_before = self._judged_s = 0.0
         self._asked: str | None = None
         self._status = "finished"
-        self._in_epoch = False
+        self._in_epoch = self._recorded = False
 
     def announce(self, resumed_step: int | None) -> None:
         """Tell those who watch where the training begins."""
@@ -134,9 +133,10 @@ class WorkerNode:
         own.callbacks.load_state_dict(state["callbacks"])
         if own.average and state["average"]:
             own.average.load_state_dict(state["average"])
-        self._position = Position.from_values(values["position"])
         training.step, training.epoch, training.samples = values["step"], values["epoch"], values["samples"]
         training.seconds, training.metrics = values["seconds"], dict(values["metrics"])
+        position = Position.from_values(values["position"])
+        self._ledger = Ledger(own.loader.samples, own.loader.batch, position=position, step=training.step)
         self._seconds_before = training.seconds
         self._sent_before, self._samples_before = values["sent_bytes"], training.samples
         if "random" in mine:
@@ -146,7 +146,7 @@ class WorkerNode:
         end = self._with.rhythms.until.end_step
         if end is not None and self._with.training.step >= end:
             return
-        yield from self._with.loader.at(self._position)
+        yield from self._with.loader.at(self._ledger.position)
 
     def _step(self, lease: Lease, batch: Batch) -> None:
         own, training = self._with, self._with.training
@@ -154,8 +154,9 @@ class WorkerNode:
             own.callbacks.call("on_train_epoch_start", training)
         own.callbacks.call("on_train_batch_start", training)
         own.strategy.before_step(training.step)
-        tally = own.replica.learn(self._micro_batches(lease, batch))
-        agreed = own.strategy.after_backward(training.step, self._with_votes(tally), self._must_meet(lease))
+        meet = self._must_meet(lease)
+        tally = own.replica.learn(self._micro_batches(lease, batch), read=meet or self._reads_loss())
+        agreed = own.strategy.after_backward(training.step, self._with_votes(tally), meet)
         self._in_epoch = not lease.ends_epoch
         self._record(lease, agreed)
         own.callbacks.call("on_train_batch_end", training)
@@ -165,12 +166,16 @@ class WorkerNode:
         if agreed is not None:
             self._after_meeting(agreed)
 
-    def _micro_batches(self, lease: Lease, batch: Batch) -> list[tuple[Any, Any]]:
-        own, there = self._with, batch.to(self._with.device)
+    def _micro_batches(self, lease: Lease, batch: Batch) -> list[Batch]:
+        own = self._with
         shares = micro_shares(range(len(lease)), own.micro_batches, own.transport.size, own.transport.rank)
-        ends = list(accumulate(map(len, shares)))
-        parts = [there.slice(end - len(share), end) for share, end in zip(shares, ends, strict=True)]
-        return [(part.inputs, part.targets) for part in parts]
+        ends = accumulate(map(len, shares))
+        return [batch.slice(end - len(share), end) for share, end in zip(shares, ends, strict=True)]
+
+    def _reads_loss(self) -> bool:
+        """On a processor the loss is there in every step; a GPU is waited for only where it will be recorded."""
+        own, every = self._with, self._with.training.job.observe.every.steps or 1
+        return own.replica.device == "cpu" or not self._recorded or (own.training.step + 1) % every == 0
 
     def _with_votes(self, tally: Tally) -> Tally:
         own, training = self._with, self._with.training
@@ -194,16 +199,19 @@ class WorkerNode:
     def _record(self, lease: Lease, agreed: Tally | None) -> None:
         training, now_s = self._with.training, time.monotonic()
         training.step += 1
+        verdict = self._ledger.commit(lease, training.step)
+        if verdict is not Verdict.COMMITTED:
+            raise StrettoError(f"step {training.step} used {lease}, but the ledger says: {verdict}")
         training.samples += len(lease)
         training.epoch = lease.end.epoch
         training.seconds = self._seconds()
-        self._position = lease.end
         training.scalars["lr"] = self._with.replica.rule.learning_rate
         training.scalars["samples_per_s"] = len(lease) / self._with.transport.size / max(now_s - self._noted_s, 1e-9)
         training.scalars["sent_bytes"] = float(self._sent_bytes())
         self._noted_s = now_s
-        if agreed is not None:
+        if agreed is not None and agreed.judged:
             training.scalars["loss"] = agreed.mean_loss
+        self._recorded = True
 
     def _after_meeting(self, agreed: Tally) -> None:
         own, training = self._with, self._with.training
@@ -249,7 +257,7 @@ class WorkerNode:
             "samples": training.samples,
             "seconds": training.seconds,
             "metrics": training.metrics,
-            "position": self._position.to_values(),
+            "position": self._ledger.position.to_values(),
             "workers": training.workers,
             "sent_bytes": self._sent_bytes(),
         }

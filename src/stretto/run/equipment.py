@@ -58,11 +58,12 @@ def equip(job: Job, around: Surroundings) -> tuple[WorkerNode, Store]:
     """Make a worker with everything it works with, and the store its checkpoints go to."""
     seat, transport, objects = around.seat, around.transport, around.objects
     training_data, validation_data = open_data(job, objects)
-    model = make_model(job, around, training_data)
+    strategy = load_strategy(job.strategy)
+    model = make_model(job, around, training_data, replicas_equal=strategy.replicas_equal)
     task = make_task(job, objects)
     loader = Loader(
         training_data, job.training.batch, seat.rank, transport.size, job.training.seed,
-        micro_batches=job.training.accumulate,
+        micro_batches=job.training.accumulate, pin=seat.device != "cpu",
     )  # fmt: skip
     rhythms = make_rhythms(job, loader.batches_per_epoch)
     replica = make_replica(job, seat, model, task, rhythms, loader.batches_per_epoch)
@@ -86,11 +87,10 @@ def equip(job: Job, around: Surroundings) -> tuple[WorkerNode, Store]:
     node = WorkerNode(
         Equipment(
             replica=replica,
-            strategy=load_strategy(job.strategy),
+            strategy=strategy,
             transport=transport,
             loader=loader,
             micro_batches=job.training.accumulate,
-            device=seat.device,
             validation=make_validation(job, around, validation_data, metrics, task),
             average=average,
             best=best,
@@ -110,7 +110,7 @@ def open_data(job: Job, objects: Mapping[str, Any]) -> tuple[Source, Source]:
     return as_sources(objects["data"]) if "data" in objects else load_data(job.data)
 
 
-def make_model(job: Job, around: Surroundings, data: Source) -> nn.Module:
+def make_model(job: Job, around: Surroundings, data: Source, *, replicas_equal: bool) -> nn.Module:
     """The model, equal on all seats, in its place; afterwards every seat draws random numbers of its own."""
     seat, seed = around.seat, job.training.seed
     seed_everything(seed)
@@ -119,7 +119,7 @@ def make_model(job: Job, around: Surroundings, data: Source) -> nn.Module:
         model,
         seat.device,
         around.transport,
-        normalisation=job.training.normalisation,
+        normalisation=job.training.normalisation or ("synchronised" if replicas_equal else "local"),
         compile=job.training.compile,
     )
     if seat.rank:  # the first goes on as a single process would
@@ -147,7 +147,7 @@ def make_replica(job: Job, seat: Seat, model: nn.Module, task: Task, rhythms: Rh
     length = end if end is None or chosen.schedule_per == "update" else -(-end // steps_per_epoch)
     rule = load_rule(model.parameters(), chosen.optimizer, chosen.lr, chosen.schedule, chosen.schedule_per, length)
     precision = Precision(chosen.precision, seat.device.partition(":")[0])
-    return Replica(model, task, rule, precision, nominal=chosen.batch, clip=chosen.clip)
+    return Replica(model, task, rule, precision, nominal=chosen.batch, clip=chosen.clip, device=seat.device)
 
 
 def own_callbacks(job: Job, objects: Mapping[str, Any]) -> Iterator[Callback]:
@@ -173,7 +173,8 @@ def make_validation(
     if job.validation.every is None:
         return None
     transport = around.transport
-    loader = EvaluationLoader(data, job.validation.batch, transport.rank, transport.size)
+    pin = around.seat.device != "cpu"
+    loader = EvaluationLoader(data, job.validation.batch, transport.rank, transport.size, pin=pin)
     return Validation(loader, metrics, transport, task)
 
 

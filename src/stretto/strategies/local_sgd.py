@@ -66,6 +66,7 @@ def since_meeting(before: Tally, now: Tally) -> Tally:
     return Tally(
         weight=before.weight + now.weight,
         loss=before.loss + now.loss,
+        judged=before.judged + now.judged,
         samples=before.samples + now.samples,
         seats=now.seats,
         stop=now.stop,

@@ -30,7 +30,7 @@ class Synchronous:
         self._replica, self._transport = replica, transport
         equalise(replica.model, transport)
         if transport.size > 1:
-            replica.gradients.on_full = self._send
+            replica.gradients.travel(self._send)
 
     def before_step(self, step: int) -> None:
         """Forget a step that was broken off."""
@@ -48,7 +48,7 @@ class Synchronous:
 
     def leave(self) -> None:
         """Let gradients stay at home again."""
-        self._replica.gradients.on_full = None
+        self._replica.gradients.stay()
 
     def state_dict(self) -> dict[str, Any]:
         """Nothing: a step leaves nothing behind."""

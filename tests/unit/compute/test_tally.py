@@ -10,9 +10,8 @@ def test_a_tally_survives_travelling_even_with_very_large_counts() -> None:
     assert Tally.of(tally.vector()) == tally
 
 
-def test_tallies_add_up_field_by_field() -> None:
-    total = Tally(weight=3, loss=6, samples=3, stop=1) + Tally(weight=1, loss=2, samples=1)
-    assert (total.mean_loss, total.samples, total.seats, total.stop) == (2.0, 4.0, 2.0, 1.0)
+def test_the_mean_is_that_of_what_was_read() -> None:
+    assert Tally(weight=4, loss=8, judged=16).mean_loss == 0.5
 
 
 def test_nothing_has_no_mean() -> None:

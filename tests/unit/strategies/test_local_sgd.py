@@ -11,6 +11,7 @@ from stretto.communicate.transport import Transport
 from stretto.compute.precision import Precision
 from stretto.compute.replica import Replica
 from stretto.compute.task import Regression
+from stretto.data.batch import Batch
 from stretto.strategies.local_sgd import LocalSgd
 from stretto.update.torch_rule import TorchRule
 
@@ -32,7 +33,7 @@ def test_replicas_are_equal_at_every_meeting_and_only_there(interval: int) -> No
             strategy.before_step(step)
             generator = torch.Generator().manual_seed(10 * step + transport.rank)
             inputs, targets = torch.randn(2, 3, generator=generator), torch.randn(2, generator=generator)
-            met = strategy.after_backward(step, own.learn([(inputs, targets)]), meet=step == 4)
+            met = strategy.after_backward(step, own.learn([Batch(inputs, targets, torch.arange(2))]), meet=step == 4)
             history.append((met is not None, own.model.weight.detach().flatten().tolist()))
         return history
 
@@ -46,7 +47,7 @@ def test_a_meeting_tells_of_all_steps_since_the_last() -> None:
     def act(transport: Transport) -> list[float]:
         own, strategy = replica(0), LocalSgd(2)
         strategy.join(own, transport)
-        part = (torch.ones(3, 3), torch.ones(3))
+        part = Batch(torch.ones(3, 3), torch.ones(3), torch.arange(3))
         tallies = [strategy.after_backward(step, own.learn([part]), meet=False) for step in range(4)]
         return [tally.samples for tally in tallies if tally is not None]
 
