@@ -1,42 +1,33 @@
 """How long does training stand still for a checkpoint of 60 MB?
 
-Measures ours, torch.save and PyTorch's distributed asynchronous checkpoint in one run, in alternating order:
+    python benchmarks/checkpoint.py [--rounds 9] [--json]
 
-    python benchmarks/checkpoint.py [--rounds 9] [--folder FOLDER] [--json]
-
-The pause is the time until the training loop has the processor back; the writing that follows is waited for outside of
-it. Ours fsyncs everything and computes digests, torch.save does neither.
+- checkpoint_pause: ours, asynchronous, beside torch.distributed.checkpoint.async_save: the time until the training loop
+  has the processor back. The writing that follows is waited for outside of it.
+- checkpoint_synchronous: ours until it is safely on disk, beside torch.save until it is handed to the system.
+- checkpoint_load: ours, every digest verified, beside torch.load, which notices no flipped bit.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import shutil
-import statistics
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 
 import torch
 import torch.distributed.checkpoint as distributed_checkpoint
+from comparison import Figure, alternate, arguments, show
 
 from stretto.checkpoint.folder import FolderStore
 from stretto.checkpoint.saving import Saver
 
+Way = Callable[[dict, int], float]
 STATE_BYTES = 60_000_000
 TENSORS = 150
-GOAL_MS = 100.0
-NAMES = {
-    "ours": "ours, asynchronous: pause",
-    "async_save": "torch.distributed.checkpoint.async_save: pause",
-    "ours_synchronous": "ours, synchronous: until safely on disk",
-    "torch_save": "torch.save: until handed to the system",
-    "ours_load": "ours: load and verify",
-    "torch_load": "torch.load: load",
-}
 
 
 def make_state() -> dict[str, torch.Tensor]:
@@ -44,7 +35,7 @@ def make_state() -> dict[str, torch.Tensor]:
     return {f"layer{number}.weight": torch.randn(STATE_BYTES // 4 // TENSORS) for number in range(TENSORS)}
 
 
-def ours(folder: Path) -> Callable[[dict, int], float]:
+def ours(folder: Path) -> Way:
     """Our saver as a training loop uses it; what follows the pause is finished before the next measurement."""
     saver = Saver(FolderStore(folder / "ours"))
 
@@ -59,7 +50,7 @@ def ours(folder: Path) -> Callable[[dict, int], float]:
     return save
 
 
-def ours_synchronous(folder: Path) -> Callable[[dict, int], float]:
+def ours_synchronous(folder: Path) -> Way:
     """Our saver without its thread, until the checkpoint is committed."""
     saver = Saver(FolderStore(folder / "ours_synchronous"), asynchronous=False)
 
@@ -75,7 +66,7 @@ def ours_synchronous(folder: Path) -> Callable[[dict, int], float]:
     return save
 
 
-def async_save(folder: Path) -> Callable[[dict, int], float]:
+def async_save(folder: Path) -> Way:
     """PyTorch's asynchronous checkpoint of one process, in a new folder each time."""
 
     def save(state: dict, step: int) -> float:
@@ -93,7 +84,7 @@ def async_save(folder: Path) -> Callable[[dict, int], float]:
     return save
 
 
-def torch_save(folder: Path) -> Callable[[dict, int], float]:
+def torch_save(folder: Path) -> Way:
     """The plain way, into a new file each time."""
 
     def save(state: dict, step: int) -> float:
@@ -105,14 +96,14 @@ def torch_save(folder: Path) -> Callable[[dict, int], float]:
     return save
 
 
-def ours_load(folder: Path) -> Callable[[dict, int], float]:
+def ours_load(folder: Path) -> Way:
     """Loading with every digest verified."""
     store = FolderStore(folder / "ours_load")
     store.commit(1, [store.write_shard(1, 0, {"model": make_state()})], None)
     return lambda state, step: timed(store.load)
 
 
-def torch_load(folder: Path) -> Callable[[dict, int], float]:
+def torch_load(folder: Path) -> Way:
     """Loading as PyTorch does it by default, which notices no flipped bit."""
     torch.save({"model": make_state()}, folder / "torch_load.pt")
     return lambda state, step: timed(lambda: torch.load(folder / "torch_load.pt", weights_only=True))
@@ -125,62 +116,29 @@ def timed(work: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def measure(folder: Path, rounds: int) -> dict[str, list[float]]:
-    """Milliseconds of every way, one warm-up and then so many rounds, each round in the opposite order."""
-    ways = {
-        way.__name__: way(folder) for way in (ours, async_save, ours_synchronous, torch_save, ours_load, torch_load)
-    }
-    state = make_state()
-    figures: dict[str, list[float]] = {name: [] for name in ways}
-    for step in range(1, rounds + 2):
-        for name in order(list(ways), step):
-            milliseconds = 1000 * ways[name](state, step)
-            if step > 1:
-                figures[name].append(milliseconds)
-    return figures
-
-
-def order(names: list[str], step: int) -> Iterator[str]:
-    """Forwards and backwards by turns, so that nobody always follows the same one."""
-    return iter(names if step % 2 else names[::-1])
-
-
-def compare(figures: dict[str, list[float]], mine: str, theirs: str, goal_ms: float | None) -> dict[str, object]:
-    """One figure beside its peer, as the machine-readable last line has it."""
-    medians = {name: statistics.median(figures[name]) for name in (mine, theirs)}
-    comparison: dict[str, object] = {
-        "ours": round(medians[mine], 2),
-        "peer": round(medians[theirs], 2),
-        "ratio": round(medians[theirs] / medians[mine], 2),
-        "spread": [round(min(figures[mine]), 2), round(max(figures[mine]), 2)],
-    }
-    if goal_ms is not None:
-        comparison |= {"goal": f"<= {goal_ms:g}", "reached": medians[mine] <= goal_ms}
-    return comparison
+def beside(rounds: int, state: dict, mine: Way, theirs: Way) -> tuple[list[float], list[float]]:
+    """Both ways in alternating order, in milliseconds, after one round to warm up."""
+    steps = count(1)
+    calls = [lambda way=way: 1000 * way(state, next(steps)) for way in (mine, theirs)]
+    found = alternate(rounds + 1, *calls)
+    return found[0][1:], found[1][1:]
 
 
 def main() -> None:
-    """Measure, print the table, and with --json the line for machines."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=9, help="measurements of each way (at least 5)")
-    parser.add_argument("--folder", type=Path, default=None, help="where to write (default: the system's place)")
-    parser.add_argument("--json", action="store_true", help="end with one line of JSON")
-    arguments = parser.parse_args()
+    """Measure three pairs."""
     warnings.filterwarnings("ignore", message="torch.distributed is")
-    with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
-        figures = measure(Path(folder), max(arguments.rounds, 5))
-    print(f"{STATE_BYTES / 1e6:.0f} MB in {TENSORS} tensors, {max(arguments.rounds, 5)} rounds; milliseconds")
-    print(f"{'':52}{'median':>10}{'least':>10}{'most':>10}")
-    for name, milliseconds in figures.items():
-        median = statistics.median(milliseconds)
-        print(f"{NAMES[name]:52}{median:10.1f}{min(milliseconds):10.1f}{max(milliseconds):10.1f}")
-    if arguments.json:
-        comparisons = {
-            "pause_ms": compare(figures, "ours", "async_save", GOAL_MS),
-            "synchronous_ms": compare(figures, "ours_synchronous", "torch_save", None),
-            "load_ms": compare(figures, "ours_load", "torch_load", None),
-        }
-        print(json.dumps(comparisons))
+    chosen, state = arguments(__doc__ or "", rounds=9), make_state()
+    pairs = {  # name: ours, the peer, and the goal
+        "checkpoint_pause": (ours, async_save, "ours <= 100"),
+        "checkpoint_synchronous": (ours_synchronous, torch_save, ""),
+        "checkpoint_load": (ours_load, torch_load, ""),
+    }
+    figures = []
+    for name, (mine, theirs, goal) in pairs.items():
+        with tempfile.TemporaryDirectory() as folder:
+            found = beside(chosen.rounds, state, mine(Path(folder)), theirs(Path(folder)))
+        figures.append(Figure(name=name, unit="ms", goal=goal, ours=found[0], peer=found[1]))
+    show(figures, chosen.json)
 
 
 if __name__ == "__main__":

@@ -4,50 +4,42 @@ from __future__ import annotations
 
 import argparse
 import json
-import operator
 import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
 
-COMPARE = {"<=": operator.le, ">=": operator.ge}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """One figure: ours beside the peer's, and the goal for their ratio, or for ours alone where there is no peer."""
+    """One figure: ours beside the peer's, and the goal: `ratio <= 1.03`, `ours <= 0.3`, or none."""
 
     name: str
     unit: str
-    goal: str
     ours: list[float]
     peer: list[float]
-
-    @property
-    def ratio(self) -> float | None:
-        """The median of the ratios of neighbouring rounds: noise that both saw cancels."""
-        return statistics.median(a / b for a, b in zip(self.ours, self.peer, strict=True)) if self.peer else None
+    goal: str = ""
 
     def values(self) -> dict[str, object]:
-        """The figure as the JSON line has it."""
-        word, _, limit = self.goal.partition(" ")
-        judged = self.ratio if self.ratio is not None else statistics.median(self.ours)
-        return {
+        """The figure as the JSON line has it; the ratio is the median of neighbouring rounds', whose noise cancels."""
+        ratios = [a / b for a, b in zip(self.ours, self.peer, strict=True)] if self.peer else []
+        found: dict[str, object] = {
             "ours": statistics.median(self.ours),
             "peer": statistics.median(self.peer) if self.peer else None,
-            "ratio": self.ratio,
+            "ratio": statistics.median(ratios) if self.peer else None,
             "spread": spread(self.ours),
-            "goal": self.goal,
-            "reached": COMPARE[word](judged, float(limit)),
+            "goal": self.goal or None,
         }
+        word, _, limit = self.goal.partition(" <= ")
+        return found | {"reached": found[word] <= float(limit) if self.goal else None}
 
     def row(self) -> str:
         """The figure as a person reads it."""
         values = self.values()
-        peer = f"{values['peer']:10.4g} ±{spread(self.peer):4.0%}" if self.peer else " " * 16
-        ratio = f"{self.ratio:8.3f}" if self.ratio is not None else " " * 8
-        reached = "reached" if values["reached"] else "NOT reached"
         ours = f"{values['ours']:10.4g} ±{values['spread']:4.0%}"
-        return f"{self.name:34} {ours} {peer} {ratio}  {self.unit:10} {self.goal:8} {reached}"
+        peer = f"{values['peer']:10.4g} ±{spread(self.peer):4.0%}" if self.peer else ""
+        ratio = f"{values['ratio']:.3f}" if self.peer else ""
+        reached = {True: "reached", False: "NOT reached", None: ""}[values["reached"]]
+        return f"{self.name:24} {ours} {peer:>16} {ratio:>8}  {self.unit:10} {self.goal:14} {reached}".rstrip()
 
 
 def spread(values: list[float]) -> float:
@@ -77,7 +69,7 @@ def arguments(description: str, rounds: int) -> argparse.Namespace:
 
 def show(figures: list[Figure], as_json: bool) -> None:
     """Print the table, and the line of JSON if it is wanted."""
-    print(f"{'':34} {'ours':>16} {'peer':>16} {'ratio':>8}")
+    print(f"{'':24} {'ours':>16} {'peer':>16} {'ratio':>8}")
     for figure in figures:
         print(figure.row())
     if as_json:

@@ -32,12 +32,11 @@ def main() -> None:
     imported, torch = alternate(
         chosen.rounds, lambda: timed("-c", "import stretto"), lambda: timed("-c", "import torch")
     )
-    checked, _ = alternate(chosen.rounds, lambda: timed("-m", "stretto", "check", str(JOB)), lambda: 0.0)
+    checked = [timed("-m", "stretto", "check", str(JOB)) for _ in range(chosen.rounds)]
     show(
         [
-            Figure(name="import_stretto", unit="s", goal="<= 0.3", ours=imported, peer=[]),
-            Figure(name="import_torch_for_comparison", unit="s", goal=">= 0", ours=torch, peer=[]),
-            Figure(name="stretto_check", unit="s", goal="<= 0.5", ours=checked, peer=[]),
+            Figure(name="import_stretto", unit="s", goal="ours <= 0.3", ours=imported, peer=torch),
+            Figure(name="stretto_check", unit="s", goal="ours <= 0.5", ours=checked, peer=[]),
         ],
         chosen.json,
     )
