@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -15,6 +15,7 @@ from stretto.data.split import micro_shares, share
 from stretto.errors import DataError
 
 Portions = Iterator[tuple[Lease, Batch]]
+BLOCK = 8192
 
 
 class Loader:
@@ -99,18 +100,36 @@ class _Shares:
     pin: bool
 
     def read_from(self, position: Position) -> Portions:
-        order: Permutation | None = None
+        ahead: _Ahead | None = None
         while True:
             lease = self.ledger.next(position)
-            if self.shuffle and (order is None or lease.start == 0):
-                order = Permutation(self.ledger.size, mix_seeds(self.seed, lease.epoch))
-            batch = self._read(lease, order)
+            if self.shuffle and (ahead is None or lease.start == 0):
+                ahead = _Ahead(Permutation(self.ledger.size, mix_seeds(self.seed, lease.epoch)))
+            batch = self._read(lease, ahead)
             yield lease, batch.pinned() if self.pin else batch
             position = lease.end
 
-    def _read(self, lease: Lease, order: Permutation | None) -> Batch:
-        parts = micro_shares(range(lease.start, lease.stop), self.micro_batches, self.size, self.rank)
-        places = list(chain.from_iterable(parts))
-        if not places:  # some sample's shapes, without its row
+    def _read(self, lease: Lease, ahead: _Ahead | None) -> Batch:
+        places: Sequence[int] = ahead.places(lease) if ahead is not None else range(lease.start, lease.stop)
+        parts = micro_shares(range(len(lease)), self.micro_batches, self.size, self.rank)
+        mine = list(chain.from_iterable(places[part.start : part.stop] for part in parts))
+        if not mine:  # some sample's shapes, without its row
             return self.source.read([0]).slice(0, 0)
-        return self.source.read(places if order is None else order.at(places).tolist())
+        return self.source.read(mine)
+
+
+class _Ahead:
+    """The elements of an order from where somebody reads, computed thousands at a time, which costs little more."""
+
+    def __init__(self, order: Permutation) -> None:
+        self._order = order
+        self._start = 0
+        self._elements: list[int] = []
+
+    def places(self, lease: Lease) -> list[int]:
+        """The samples of a lease, of all ranks."""
+        if not self._start <= lease.start <= lease.stop <= self._start + len(self._elements):
+            self._start = lease.start
+            stop = min(max(lease.stop, lease.start + BLOCK), len(self._order))
+            self._elements = self._order.take(lease.start, stop).tolist()
+        return self._elements[lease.start - self._start : lease.stop - self._start]
