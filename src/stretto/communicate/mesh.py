@@ -33,6 +33,7 @@ class Mesh:
         self.rank, self.size = rank, len(peers) + 1
         self._peers = peers
         self._early: dict[tuple[int, int], deque[bytes]] = defaultdict(deque)
+        self._unread = {other: bytearray() for other in peers}
         self._lock = threading.RLock()
 
     @classmethod
@@ -82,14 +83,28 @@ class Mesh:
     def _next(self, rank: int, channel: int) -> bytes:
         waiting = self._early[rank, channel]
         while not waiting:
-            try:
-                found, length = HEADER.unpack(_receive(self._peers[rank], HEADER.size))
-                if length > LARGEST_BYTES:
-                    raise PeerLost(f"seat {rank} announced {length} bytes where {LARGEST_BYTES} are the most")
-                self._early[rank, found].append(_receive(self._peers[rank], length))
-            except OSError as error:
-                raise PeerLost(f"seat {rank} has gone: {error or 'connection closed'}") from error
+            self._read(rank)
         return waiting.popleft()
+
+    def _read(self, rank: int) -> None:
+        """Take what has come from a seat, mostly one whole message, in one call to the system."""
+        unread = self._unread[rank]
+        try:
+            received = self._peers[rank].recv(BUFFER_BYTES)
+        except OSError as error:
+            raise PeerLost(f"seat {rank} has gone: {error}") from error
+        if not received:
+            raise PeerLost(f"seat {rank} has gone: connection closed")
+        unread += received
+        while len(unread) >= HEADER.size:
+            channel, length = HEADER.unpack_from(unread)
+            if length > LARGEST_BYTES:
+                raise PeerLost(f"seat {rank} announced {length} bytes where {LARGEST_BYTES} are the most")
+            end = HEADER.size + length
+            if len(unread) < end:
+                return
+            self._early[rank, channel].append(bytes(unread[HEADER.size : end]))
+            del unread[:end]
 
 
 def _call(path: Path, rank: int, timeout_s: float) -> socket.socket:

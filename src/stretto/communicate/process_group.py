@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from functools import reduce
 from typing import Any
 
 import torch
@@ -95,7 +96,7 @@ class ProcessGroup:
 
     def _send(self, tensor: Tensor) -> bytes:
         self._count(tensor, self.size - 1)
-        content = tensor.detach().contiguous().numpy().tobytes()
+        content = tensor.detach().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
         if self._mesh is not None:
             self._mesh.send(self._channel, content)
         return content
@@ -133,7 +134,7 @@ class MeshSum:
         """Return when the sum is there."""
         parts = self._group.collect(self._tensor, self._own)
         with torch.no_grad():
-            self._tensor.copy_(torch.stack(parts).sum(0))
+            self._tensor.copy_(reduce(torch.add, parts))
 
 
 def _translate(call: Callable[[], Any]) -> Any:

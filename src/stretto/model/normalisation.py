@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -94,22 +95,23 @@ def synchronise(model: nn.Module, transport: Transport) -> nn.Module:
 def _statistics(inputs: Tensor, transport: Transport) -> tuple[Tensor, Tensor, float]:
     """Mean and (biased) variance of every channel over all seats, and how many values there were.
 
-    Chan's formula combines the seats' means, squared deviations and counts; nothing large is ever subtracted.
+    Chan's formula combines the seats' means, squared deviations and counts; nothing large is ever subtracted. NumPy
+    does it: a few hundred numbers cost it less than they cost torch.
     """
     channels = inputs.shape[1]
-    gathered = torch.stack(transport.gather(_summary(inputs)))
-    counts, means, deviations = gathered[:, -1], gathered[:, :channels], gathered[:, channels:-1]
+    gathered = torch.stack(transport.gather(_summary(inputs))).cpu().numpy()
+    counts, means, deviations = gathered[:, -1:], gathered[:, :channels], gathered[:, channels:-1]
     count = float(counts.sum())
     if count < 2:
         raise ModelError(
             f"batch normalisation saw {count:.0f} values per channel over all {transport.size} workers and needs 2; "
             "give a larger batch (training.batch), or say training.normalisation=local"
         )
-    shares = counts / count
-    mean = shares @ means
-    variance = deviations.sum(0) / count + shares @ (means - mean).square()
+    mean = (counts * means).sum(0) / count
+    variance = (deviations + counts * (means - mean) ** 2).sum(0) / count
     dtype = torch.promote_types(inputs.dtype, torch.float32)
-    return mean.to(dtype), variance.to(dtype), count
+    both = torch.from_numpy(np.stack([mean, variance])).to(inputs.device, dtype)
+    return both[0], both[1], count
 
 
 def _summary(inputs: Tensor) -> Tensor:
@@ -118,12 +120,9 @@ def _summary(inputs: Tensor) -> Tensor:
     if not inputs.numel():
         return torch.zeros(2 * channels + 1, dtype=torch.float64, device=inputs.device)
     exact = inputs.to(torch.promote_types(inputs.dtype, torch.float32))
-    others = [dimension for dimension in range(inputs.dim()) if dimension != 1]
-    # Two plain passes: several times faster than PyTorch's own kernels for this, and as exact.
-    mean = exact.mean(others)
-    deviations = (exact - _along(mean, inputs)).square_().sum(others)
+    mean, variance = torch.batch_norm_update_stats(exact, None, None, 0.0)
     count = torch.tensor([inputs.numel() // channels], dtype=torch.float64, device=inputs.device)
-    return torch.cat([mean, deviations, count])
+    return torch.cat([mean, variance * count, count])
 
 
 class _Normalisation(torch.autograd.Function):
