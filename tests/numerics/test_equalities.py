@@ -11,9 +11,12 @@ import torch
 from torch import Tensor, nn
 from training_world import Busy, a_job, samples, train
 
+from stretto.checkpoint.folder import FolderStore
 from stretto.data.order import Permutation, mix_seeds
 from stretto.observe.callback import Callback
+from stretto.observe.run_folder import RunFolder
 from stretto.observe.training import Training
+from stretto.run.equipment import weights_of
 
 
 def assert_equal(seats: list[dict[str, Tensor]], expected: dict[str, Tensor], tolerance: float = 1e-9) -> None:
@@ -138,6 +141,24 @@ def test_a_run_resumed_with_another_number_of_workers_goes_on(tmp_path: Path) ->
     whole = train(a_job(training__until="3ep"), tmp_path / "whole", model=model)[0]
     train(a_job(3, training__until="3ep"), tmp_path / "parts", model=model, stop_at=4)
     assert_equal(train(a_job(2, training__until="3ep"), tmp_path / "parts", model=model, go_on=True), whole)
+
+
+def test_the_average_that_is_validated_is_the_one_that_is_handed_out(tmp_path: Path) -> None:
+    """Workers that learn alone have averages of their own; the metrics must not be a mixture of them."""
+    seen: list[float] = []
+
+    class Watch(Callback):
+        def on_validation_end(self, training: Training) -> None:
+            seen.append(training.metrics["loss"])
+
+    strategy = {"name": "local_sgd", "interval": 5}
+    job = a_job(2, training__average=0.5, training__normalisation="local", strategy=strategy)
+    train(job, tmp_path, objects={"callbacks": [Watch()]})
+    judged = Busy().double()
+    judged.load_state_dict(weights_of(FolderStore(RunFolder(tmp_path).checkpoints).load()))
+    inputs, targets = samples(11)
+    loss = nn.functional.cross_entropy(judged.eval()(inputs), targets)
+    assert seen[-1] == pytest.approx(loss.item(), rel=1e-12)
 
 
 def test_the_model_handed_in_is_the_model_that_is_trained(tmp_path: Path) -> None:

@@ -239,8 +239,8 @@ class WorkerNode:
     def _validate(self, validation: Validation) -> None:
         own, training, begun_s = self._with, self._with.training, time.monotonic()
         own.callbacks.call("on_validation_start", training)
-        equalise(own.replica.model, own.transport)
         with own.average.applied() if own.average else nullcontext(), own.replica.precision.computing():
+            equalise(own.replica.model, own.transport)  # the averages of workers that learn alone differ
             training.metrics = validation.run(own.replica.model)
         if own.watched in training.metrics:
             own.replica.rule.validated(training.metrics[own.watched])

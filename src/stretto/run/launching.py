@@ -58,8 +58,8 @@ def _assigner(plan: Plan, errand: Errand, run_id: str) -> Callable[[int, int, in
     def assign(view: int, slot: int, rank: int, size: int) -> Assignment:
         seat = plan.seats[slot]
         environment = seat_environment(
-            run_id=run_id, view=view, rank=rank, size=size, local_rank=seat.local_rank, local_size=size,
-            threads=seat.threads,
+            run_id=run_id, view=view, restarts=plan.job.cluster.restarts, rank=rank, size=size,
+            local_rank=seat.local_rank, local_size=size, threads=seat.threads,
         )  # fmt: skip
         return Assignment(
             run_id=run_id, view=view, slot=slot, rank=rank, size=size, local_rank=seat.local_rank, local_size=size,
