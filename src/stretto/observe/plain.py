@@ -39,7 +39,7 @@ class Plain:
         if event.kind == "validated":
             return "validation " + _listed(self._overview.validation)
         if event.kind == "progress":
-            if event.time_s < self._due_s:
+            if event.time_s < self._due_s or not self._overview.scalars:  # the first worker has not told anything yet
                 return None
             self._due_s = event.time_s + self._every_s
             return _standing(self._overview)

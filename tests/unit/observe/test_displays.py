@@ -1,7 +1,7 @@
 import io
 
 import pytest
-from observed_world import START_S, progress, run_events
+from observed_world import START_S, progress, run_events, started
 from rich.console import Console
 
 from stretto.observe.event import Event
@@ -128,6 +128,12 @@ def test_plain_lines_tell_the_same_story():
 def test_plain_lines_come_at_most_every_ten_seconds():
     events = [progress(step, time_s=START_S + step) for step in range(1, 101)]
     assert len(plain_lines(*events)) == 10
+
+
+def test_plain_lines_wait_for_the_worker_that_tells_the_loss():
+    begun = [started(), Event(kind="view_started", step=0, values={"view": 1, "workers": 2})]
+    assert plain_lines(*begun, progress(1, seat=1)) == plain_lines(*begun)
+    assert plain_lines(*begun, progress(1, seat=1), progress(1))[-1].startswith("step 1  1%  loss 2.000  lr 0.1000")
 
 
 def test_a_restart_says_why_and_how_many_are_left():
