@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from importlib import import_module
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from stretto.model import LAYOUTS
 from stretto.model.zoo import MODELS
 from stretto.roles import ROLES
 from stretto.strategies import STRATEGIES
+from stretto.update.torch_rule import LENGTHS
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "jobs").glob("*.yaml"))
 TABLES = {
@@ -35,6 +37,39 @@ PLACES = {**MODELS, **SOURCES, **STRATEGIES, **LAYOUTS, **ENGINES, **STORES, **R
 def test_the_words_a_job_knows_are_those_of_the_package_that_means_them(known, table):
     assert set(known) == set(table)
     assert len(known) == len(set(known))
+
+
+def kind_of(parameter: inspect.Parameter) -> set[str]:
+    """The kinds a job may give for a parameter with this annotation."""
+    kinds = {"int": {words.WHOLE, words.COUNT}, "float": {words.NUMBER}, "str": {words.TEXT}, "bool": {words.FLAG}}
+    first, *rest = str(parameter.annotation).split(" | ")
+    return {kind + words.OR_NULL if rest[-1:] == ["None"] else kind for kind in kinds[first]}
+
+
+@pytest.mark.parametrize(
+    ("known", "table"),
+    [each for key, each in TABLES.items() if key not in ("metric", "engine")],
+    ids=[key for key in TABLES if key not in ("metric", "engine")],
+)
+def test_the_arguments_a_job_knows_are_those_of_the_class_that_takes_them(known, table):
+    for word, place in table.items():
+        module, _, name = place.partition(":")
+        parameters = inspect.signature(getattr(import_module(module), name)).parameters
+        assert set(known[word]) == set(parameters), word
+        for argument, kind in known[word].items():
+            assert kind in kind_of(parameters[argument]), (word, argument)
+
+
+@pytest.mark.parametrize(
+    ("known", "home", "given"),
+    [(words.OPTIMIZERS, "torch.optim", {"params", "lr"}), (words.SCHEDULES, "torch.optim.lr_scheduler", {"optimizer"})],
+)
+def test_the_arguments_a_job_knows_of_torch_are_those_of_torch(known, home, given):
+    for word, arguments in known.items():
+        parameters = inspect.signature(getattr(import_module(home), word)).parameters
+        assert set(arguments) == set(parameters) - given, word
+        needed = {name for name, each in parameters.items() if each.default is each.empty} - given - set(LENGTHS)
+        assert set(words.NEEDED.get(word, ())) == needed, word
 
 
 @pytest.mark.parametrize("place", PLACES.values(), ids=list(PLACES))

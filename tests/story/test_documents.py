@@ -162,7 +162,14 @@ def start_script(script: Path, workers: int) -> None:
 
     def be(rank: int) -> None:
         os.environ |= seat_environment(
-            run_id="story", view=1, rank=rank, size=workers, local_rank=rank, local_size=workers, threads=1
+            run_id="story",
+            view=1,
+            restarts=0,
+            rank=rank,
+            size=workers,
+            local_rank=rank,
+            local_size=workers,
+            threads=1,
         )
         runpy.run_path(str(script), run_name="__main__")
         if distributed.is_initialized():

@@ -53,6 +53,7 @@ class Patience:
     root_cause_s: float = 0.25
     settle_s: float = 3.0
     repeat_s: float = 2.0
+    absence_s: float = 1.0
 
 
 class Phase(enum.Enum):
@@ -78,6 +79,7 @@ class Membership:
         self._suspicions: dict[int, Suspicion] = {}
         self._stop: StopAsked | None = None
         self._repeated_s = 0.0
+        self._looked_s: float | None = None
 
     @property
     def joined(self) -> frozenset[int]:
@@ -119,9 +121,14 @@ class Membership:
         return self._of_worker(event, worker, now_s)
 
     def on_tick(self, now_s: float) -> list[Action]:
-        """What to do because time has passed; meant to be called several times a second."""
+        """What to do because time has passed; meant to be called several times a second.
+
+        A longer time between two calls was an absence of whoever calls (a machine asleep, a process stopped by Ctrl-Z):
+        nobody could be heard then, so it counts as nobody's silence.
+        """
         if self.phase is Phase.ENDED:
             return []
+        self._look(now_s)
         actions = self._act_on_suspicions(now_s)
         actions += self._drop_silent(now_s)
         if now_s - self._repeated_s >= self._patience.repeat_s:
@@ -269,6 +276,13 @@ class Membership:
         if failure is None:
             return self._lose_view(due[0].reason, now_s)
         return self._end(Fail(rank=self._workers[failure.slot].rank, failure=failure))
+
+    def _look(self, now_s: float) -> None:
+        away_s = now_s - (now_s if self._looked_s is None else self._looked_s)
+        self._looked_s = now_s
+        if away_s > self._patience.absence_s:
+            for each in (*self._agents.values(), *self._workers.values()):
+                each.heard_s = min(each.heard_s + away_s, now_s)
 
     def _drop_silent(self, now_s: float) -> list[Action]:
         before_s = now_s - self._patience.silence_s

@@ -4,12 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from operator import attrgetter
 
 from stretto.errors import choose
+from stretto.job.choice import Choice
 from stretto.job.job import Job
-from stretto.job.words import HIGHER_IS_BETTER, METRICS, STRATEGY_ARGUMENTS
+from stretto.job.wording import shown
+from stretto.job.words import (
+    DATA,
+    ENGINES,
+    HIGHER_IS_BETTER,
+    LAYOUTS,
+    METRICS,
+    MODELS,
+    NEEDED,
+    OPTIMIZERS,
+    SCHEDULES,
+    STRATEGIES,
+    TASKS,
+    Arguments,
+    fits,
+)
 
 Finding = tuple[str, str]
+LENGTHS = {"CosineAnnealingLR": "T_max", "OneCycleLR": "total_steps"}  # what schedules call the length of a training
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,17 +111,36 @@ def _optimizer(job: Job) -> Iterator[Finding]:
         yield "training.optimizer", f"{fact}; use another"
 
 
-def _strategy(job: Job) -> Iterator[Finding]:
-    known = STRATEGY_ARGUMENTS.get(job.strategy.name)
-    if known is None:
+def _length(job: Job) -> Iterator[Finding]:
+    schedule, until = job.training.schedule, job.training.until
+    if schedule is None or schedule.name not in LENGTHS or until.epochs is not None or until.steps is not None:
         return
-    for name, value in job.strategy.arguments.items():
-        key = f"strategy.{name}"
-        if name not in known:
-            none = f"{job.strategy.name} takes no arguments; leave it out"
-            yield key, choose("argument", name, known) if known else none
-        elif not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            yield key, "must be a whole number of steps, at least 1"
+    wanted = LENGTHS[schedule.name]
+    if not {wanted, "epochs"} & schedule.arguments.keys():
+        fact = f"{schedule.name} has to know how long the training is, and {until} does not tell in steps"
+        yield "training.schedule", f"{fact}; give {wanted}, or a second bound: {until} or 10ep"
+
+
+def _misused(key: str, table: dict[str, Arguments]) -> Combination:
+    """The arguments given with a word of ours, or of torch: each known, of the right kind, and none missing."""
+
+    def find(job: Job) -> Iterator[Finding]:
+        choice: Choice | None = attrgetter(key)(job)
+        known = table.get(choice.name) if choice else None
+        if choice is None or known is None:
+            return
+        for name, value in choice.arguments.items():
+            if name in known:
+                if not fits(known[name], value):
+                    yield f"{key}.{name}", f"must be {known[name]}, not {shown(value)}"
+            elif (key, name) != ("training.optimizer", "lr"):
+                none = f"{choice.name} takes no arguments; leave it out"
+                yield f"{key}.{name}", choose("argument", name, known) if known else none
+        missing = [name for name in NEEDED.get(choice.name, ()) if name not in choice.arguments]
+        if missing:
+            yield key, f"{choice.name} needs {' and '.join(missing)}; write {{name: {choice.name}, {missing[0]}: …}}"
+
+    return Combination(keys=(key,), find=find)
 
 
 COMBINATIONS = (
@@ -114,5 +151,13 @@ COMBINATIONS = (
     Combination(keys=("stop.target", "validation.metrics", "checkpoint.best", "task"), find=_target),
     Combination(keys=("stop.target", "stop.patience", "validation.every"), find=_validated),
     Combination(keys=("training.optimizer",), find=_optimizer),
-    Combination(keys=("strategy",), find=_strategy),
+    Combination(keys=("training.schedule", "training.until"), find=_length),
+    _misused("model", MODELS),
+    _misused("data", DATA),
+    _misused("task", TASKS),
+    _misused("strategy", STRATEGIES),
+    _misused("layout", LAYOUTS),
+    _misused("engine", ENGINES),
+    _misused("training.optimizer", OPTIMIZERS),
+    _misused("training.schedule", SCHEDULES),
 )

@@ -41,8 +41,12 @@ class Group:
         return [action for event in events for action in self.machine.on_event(event, self.now_s)]
 
     def wait(self, seconds):
-        self.now_s += seconds
-        return self.machine.on_tick(self.now_s)
+        """Let time pass and look on, twice a second."""
+        end_s, actions = self.now_s + seconds, self.machine.on_tick(self.now_s)
+        while self.now_s < end_s:
+            self.now_s = min(self.now_s + 0.5, end_s)
+            actions += self.machine.on_tick(self.now_s)
+        return actions
 
     def join(self):
         return self.tell(*(AgentJoined(slot=slot) for slot in range(3)))
@@ -206,6 +210,15 @@ def test_a_silent_agent_is_dropped(group):
     drop, restarting, *_ = group.wait(2.0)
     assert drop == DropAgent(slot=2, reason="silent for 10 s")
     assert restarting.reason == "the agent of worker 2 of 3 was lost: silent for 10 s"
+
+
+def test_an_absence_of_the_launching_process_is_nobodys_silence(group):
+    """A machine that slept, a VM that was moved, Ctrl-Z: nobody could be heard meanwhile."""
+    group.wait(4.0)
+    group.now_s += 3600.0
+    assert group.wait(5.5) == []
+    drop, restarting, *_ = group.wait(1.0)
+    assert (drop.slot, restarting.reason) == (0, "the agent of worker 0 of 3 was lost: silent for 10 s")
 
 
 def test_a_silent_worker_is_replaced(group):

@@ -47,6 +47,19 @@ SMALLEST = {"model": "resnet", "data": "digits", "task": "classification"}
         ({"strategy": {"name": "local_sgd", "intervall": 3}}, "strategy.intervall", 'did you mean "interval"'),
         ({"strategy": {"name": "local_sgd", "interval": 0}}, "strategy.interval", "at least 1"),
         ({"strategy": {"name": "local_sgd", "interval": True}}, "strategy.interval", "at least 1"),
+        ({"model": {"name": "resnet", "dept": 8}}, "model.dept", 'argument "dept" is unknown; choose one of'),
+        ({"model": {"name": "resnet", "depth": "8"}}, "model.depth", 'must be a whole number, at least 1, not "8"'),
+        ({"model": {"name": "mlp", "dropout": True}}, "model.dropout", "must be a number, not true"),
+        ({"data": {"name": "text", "file": 3}}, "data.file", "must be a text, or null, not 3"),
+        ({"data": {"name": "arrays", "inputs": "a.npy"}}, "data", "arrays needs targets; write {name: arrays, targets"),
+        ({"engine": {"name": "local", "objects": {}}}, "engine.objects", "local takes no arguments"),
+        ({"training": {"optimizer": {"name": "SGD", "momentun": 1}}}, "training.optimizer.momentun", '"momentum"?'),
+        ({"training": {"schedule": {"name": "StepLR", "gamma": 1}}}, "training.schedule", "StepLR needs step_size"),
+        (
+            {"training": {"schedule": "CosineAnnealingLR", "until": "5min"}},
+            "training.schedule",
+            "has to know how long the training is, and 5min does not tell in steps; give T_max, or a second bound",
+        ),
     ],
 )
 def test_what_no_training_could_follow_is_refused(values, key, fact):
@@ -72,6 +85,11 @@ def test_what_no_training_could_follow_is_refused(values, key, fact):
         {"validation": {"every": None}, "checkpoint": {"every": None}},
         {"strategy": {"name": "mine:Strategy", "anything": "goes"}},
         {"strategy": {"name": "local_sgd", "interval": 1}},
+        {"model": {"name": "resnet", "width": None, "depth": 18}},
+        {"model": {"name": "mine:Model", "depth": "deep"}, "data": {"name": "mine:data", "anything": True}},
+        {"training": {"optimizer": {"name": "SparseAdam", "betas": [0.9, 0.99]}}},
+        {"training": {"schedule": "CosineAnnealingLR", "until": "5min or 100step"}},
+        {"training": {"schedule": {"name": "CosineAnnealingLR", "T_max": 100}, "until": "5min"}},
     ],
 )
 def test_what_is_only_unusual_is_allowed(values):

@@ -9,7 +9,7 @@ from stretto.job import Plan, Seat, job_from
 
 JOB = job_from(
     {
-        "model": {"name": "mlp", "sizes": [1, 2]},
+        "model": {"name": "mine:Model", "sizes": [1, 2]},
         "data": "digits",
         "task": "classification",
         "validation": {"metrics": ["F1Score"]},

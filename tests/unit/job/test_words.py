@@ -30,7 +30,6 @@ def test_every_default_metric_and_every_direction_is_of_a_known_metric():
     assert set(words.DEFAULT_METRICS) == set(words.TASKS)
     assert {name for names in words.DEFAULT_METRICS.values() for name in names} <= set(words.METRICS)
     assert set(words.HIGHER_IS_BETTER) == set(words.METRICS)
-    assert set(words.STRATEGY_ARGUMENTS) == set(words.STRATEGIES)
 
 
 def test_torch_has_every_optimizer_and_schedule_that_is_offered():
@@ -38,6 +37,24 @@ def test_torch_has_every_optimizer_and_schedule_that_is_offered():
 
     assert [name for name in words.OPTIMIZERS if not hasattr(torch.optim, name)] == []
     assert [name for name in words.SCHEDULES if not hasattr(torch.optim.lr_scheduler, name)] == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "good", "bad"),
+    [
+        (words.WHOLE, [0, -3], [True, 1.5, "3", None]),
+        (words.COUNT, [1, 7], [0, True, 1.5, None]),
+        (words.COUNT + words.OR_NULL, [1, None], [0, "x"]),
+        (words.NUMBER, [0, 1.5], [True, "1", None]),
+        (words.TEXT, ["", "x"], [1, None, True]),
+        (words.TEXT + words.OR_NULL, ["x", None], [1]),
+        (words.FLAG, [True, False], [0, "true", None]),
+        (words.ANYTHING, [0, None, [1], {}], []),
+    ],
+)
+def test_a_kind_takes_what_its_name_says(kind, good, bad):
+    assert [value for value in good if not words.fits(kind, value)] == []
+    assert [value for value in bad if words.fits(kind, value)] == []
 
 
 def test_jobs_and_plans_are_read_without_anything_heavy():

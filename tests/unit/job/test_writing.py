@@ -46,7 +46,7 @@ def test_any_values_read_back_as_they_were_written(values):
 @settings(max_examples=60, deadline=None)
 @given(some.dictionaries(TEXTS.filter(lambda key: key != "name"), VALUES, max_size=4))
 def test_a_job_with_any_arguments_reads_back_equal(arguments):
-    job = job_from({"model": Choice("mlp", arguments), "data": "digits", "task": "classification"})
+    job = job_from({"model": Choice("mine:Model", arguments), "data": "digits", "task": "classification"})
     assert read_job("again.yaml", text=job.to_yaml()) == job
 
 
