@@ -53,7 +53,7 @@ def next_commands(result: Result) -> str:
     return "\n".join(
         (
             f"  {command} evaluate {result.folder}",
-            f"  {command} resume {result.folder} training.until=6ep 'stop.target={{}}'",
+            f"  {command} resume {result.folder} training.until={result.epochs + 3}ep 'stop.target={{}}'",
             f"  {command} runs list",
         )
     )
