@@ -56,6 +56,17 @@ def test_check_tells_what_would_be_run(tell, here):
     assert not (here / "runs").exists()
 
 
+def test_a_module_that_is_not_there_is_missed_before_anything_starts_and_none_is_imported(tell, here):
+    (here / "there.py").write_text("raise RuntimeError('imported')")
+    words = ("model=nowhere.nets:Net", "task=there:loss", 'callbacks=["held:Held", "gone:Away"]')
+    told = tell("train", "job.yaml", *words)
+    assert (told.code, told.out) == (2, "")
+    missing = [("model", "nowhere"), ("callbacks.1", "gone")]
+    remedy = "start where it can be imported"
+    assert told.err.splitlines() == [f'stretto: {key}: there is no module "{name}"; {remedy}' for key, name in missing]
+    assert not (here / "runs").exists()
+
+
 def test_a_broken_job_is_refused_with_every_problem_at_its_line(tell, here):
     (here / "broken.yaml").write_text(
         "model: resnt\ndata: digits\ntask: clasification\ntraining:\n  lr: fast\n  lr: 1\n"

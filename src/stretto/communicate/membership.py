@@ -49,7 +49,7 @@ from stretto.communicate.membership_event import (
 class Patience:
     """How long `Membership` waits for what."""
 
-    silence_s: float = 60.0
+    silence_s: float = 30.0
     root_cause_s: float = 0.25
     settle_s: float = 3.0
     repeat_s: float = 2.0
@@ -281,7 +281,8 @@ class Membership:
         away_s = now_s - (now_s if self._looked_s is None else self._looked_s)
         self._looked_s = now_s
         if away_s > self._patience.absence_s:
-            for each in (*self._agents.values(), *self._workers.values()):
+            everybody: list[Agent | Worker] = [*self._agents.values(), *self._workers.values()]
+            for each in everybody:
                 each.heard_s = min(each.heard_s + away_s, now_s)
 
     def _drop_silent(self, now_s: float) -> list[Action]:

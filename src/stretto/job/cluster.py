@@ -18,4 +18,4 @@ class Cluster(Section):
         description="Torch threads per worker; null shares the cores evenly, at least 1 each.",
     )
     restarts: int = Field(default=3, ge=0, description="How many lost workers are replaced before the run gives up.")
-    silence_s: float = Field(default=60.0, gt=0, description="Seconds of silence after which a worker's agent is lost.")
+    silence_s: float = Field(default=30.0, gt=0, description="Seconds of silence after which a worker's agent is lost.")

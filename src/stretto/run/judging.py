@@ -17,14 +17,14 @@ from stretto.model.loading import load_model
 from stretto.observe.json_lines import read_events
 from stretto.observe.run_folder import RunFolder
 from stretto.run.equipment import make_task, open_data, weights_of
-from stretto.run.planning import plan_here
+from stretto.run.planning import GIVEN, plan_here
 
 
 def judge(run: str | Path, checkpoint: str, overrides: Sequence[str]) -> dict[str, float]:
     """Validate one checkpoint of a run in this process and return its metrics."""
     folder = RunFolder.open(Path(run))
     job = read_job(folder.job, overrides)
-    if job.model.name.startswith("given:"):
+    if job.model.name.startswith(f"{GIVEN}:"):
         raise JobError.of(
             f"{run} was started by fit(); its weights are in {folder.model}, its metrics in {folder.result}"
         )

@@ -22,7 +22,7 @@ from stretto.errors import Interrupted, JobError, PeerLost, Problem
 from stretto.job import job_from
 from stretto.run.errand import Errand
 from stretto.run.launching import CTRL_C, launch
-from stretto.run.planning import plan_here
+from stretto.run.planning import GIVEN, plan_here
 
 MEETING_S: Final = 300.0
 LOOK_S: Final = 0.1
@@ -42,7 +42,7 @@ def run_script(path: str, arguments: Sequence[str], workers: int) -> None:
     """
     if not Path(path).is_file():
         raise JobError([Problem(message=f"there is no script {path}")])
-    words = {"model": "none:none", "data": "none:none", "task": "classification"}
+    words = {"model": f"{GIVEN}:script", "data": f"{GIVEN}:script", "task": "classification"}
     plan = plan_here(job_from({**words, "cluster": {"workers": workers, "restarts": 0}}))
     script = Script(path=str(Path(path).absolute()), arguments=list(arguments))
     errand = Errand(entry="stretto.run.script:work", payload=msgspec.json.encode(script).decode(), objects={})

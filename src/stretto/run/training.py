@@ -22,7 +22,7 @@ from stretto.observe.sink import Sink
 from stretto.observe.sinks import Sinks
 from stretto.run.errand import Errand, Work
 from stretto.run.launching import launch
-from stretto.run.planning import plan_here
+from stretto.run.planning import GIVEN, plan_here
 
 if TYPE_CHECKING:
     from torch import nn
@@ -46,7 +46,7 @@ def resume(
     """Go on with the run in a folder from its newest good checkpoint, or from the beginning if there is none."""
     folder = RunFolder.open(Path(run))
     job = read_job(folder.job, overrides)
-    if not objects and job.model.name.startswith("given:"):
+    if not objects and job.model.name.startswith(f"{GIVEN}:"):
         raise JobError.of(f"{run} was started by fit(); go on with it by fit(…, resume={str(run)!r})")
     return _train(job, folder, go_on=True, quiet=quiet, objects=objects or {})
 
@@ -174,7 +174,7 @@ def _given(value: Any, key: str, objects: dict[str, Any]) -> Any:
         return value
     objects[key] = value
     name = getattr(value, "__name__", type(value).__name__)
-    return f"given:{name if name.isidentifier() else type(value).__name__}"
+    return f"{GIVEN}:{name if name.isidentifier() else type(value).__name__}"
 
 
 def _plain(choice: Choice) -> str:
