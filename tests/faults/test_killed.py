@@ -109,13 +109,14 @@ def test_a_seat_that_raises_ends_all_and_its_own_traceback_comes_last(tmp_path):
 
 
 class DiskFull(Callback):
-    """From one step to another no file may grow beyond a few bytes on one seat."""
+    """From one step to another no file may grow beyond a few bytes on one seat; the checkpoint of step 10 is there."""
 
     def __init__(self, rank: int, first: int, last: int) -> None:
         self.rank, self.first, self.last = rank, first, last
 
     def on_train_batch_end(self, training) -> None:
         if training.rank == self.rank and training.step == self.first:
+            assert wait_until((training.folder / "checkpoints" / "step-00000010").exists, 20.0)
             resource.setrlimit(resource.RLIMIT_FSIZE, (100, resource.RLIM_INFINITY))
         if training.step == self.last:
             resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
