@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import random
 import socket
+import subprocess
+import sys
 import threading
 import time
 
@@ -148,6 +150,15 @@ def test_who_has_another_key_gets_nowhere(served, honest):
         served.dial(key=b"x" * 32)
     assert is_served(honest)
     assert len(served.connected) == 1
+
+
+def test_an_agent_with_another_key_ends_with_one_sentence(served):
+    address = ":".join(map(str, served.server.address))
+    agent = [sys.executable, "-m", "stretto.launch.agent", "--slot", "3", "--coordinator", address]
+    ended = subprocess.run(agent, input=b"x" * 32, capture_output=True, timeout=30)
+    said = ended.stderr.decode()
+    assert (ended.returncode, said.count("\n")) == (1, 1), said
+    assert said.startswith("stretto: the agent of slot 3 has to end: the coordinator could not prove that it holds")
 
 
 def test_a_coordinator_that_is_none_is_not_believed():

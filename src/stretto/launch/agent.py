@@ -19,7 +19,7 @@ from collections.abc import Sequence
 
 from stretto.communicate.control_client import ControlConnection
 from stretto.communicate.messages import Hello, Message, Prepared, Welcome
-from stretto.errors import PeerLost
+from stretto.errors import PeerLost, WireError
 from stretto.launch.forked import Nursery
 from stretto.launch.lifeline import die_with
 from stretto.launch.slot import Action, Depart, EndWorker, Say, Slot, StartWorker
@@ -133,7 +133,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     die_with(os.getppid())
     host, _, port = options.coordinator.rpartition(":")
     key = sys.stdin.buffer.read()
-    run_forking(options.slot, (host, int(port)), key, {})
+    try:
+        run_forking(options.slot, (host, int(port)), key, {})
+    except (PeerLost, WireError) as error:
+        sys.exit(f"stretto: the agent of slot {options.slot} has to end: {error}")
 
 
 def _import_ahead(modules: Sequence[str]) -> None:
