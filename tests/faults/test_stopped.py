@@ -76,7 +76,7 @@ def test_a_second_ctrl_c_ends_everything_at_once_and_the_last_checkpoint_is_left
     write_job(tmp_path)
     hold(tmp_path, 18)
     with begun(tmp_path, "train", "job.yaml", "run.name=stopped") as command:
-        command.until(lambda: is_held(tmp_path, 18))
+        command.until(lambda: is_held(tmp_path, 18) and (run / "checkpoints" / "step-00000010").exists())
         os.killpg(command.pid, signal.SIGINT)
         command.until(lambda: kinds(run).count("stopping") == 1)
         os.killpg(command.pid, signal.SIGINT)
