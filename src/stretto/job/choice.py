@@ -7,14 +7,14 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, final
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from stretto.errors import choose, nearest
-from stretto.job.words import MODULE_ATTRIBUTE, names_attribute
+from stretto.job.words import MODULE_ATTRIBUTE, Arguments, kind_schema, names_attribute
 
 _DEPTH_LIMIT = 24
 
@@ -68,7 +68,8 @@ class Choice:
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        return choice_schema({"type": "string", "pattern": f"^{MODULE_ATTRIBUTE}$"})
+        name = {"type": "string", "pattern": f"^{MODULE_ATTRIBUTE}$"}
+        return {"anyOf": [name, _mapping_schema(name)]}
 
     @classmethod
     def _validate(cls, value: Any) -> Choice:
@@ -88,25 +89,28 @@ class Choice:
         return cls(value["name"], {key: given for key, given in value.items() if key != "name"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Words:
-    """Which names a choice may have, for example `Annotated[Choice, Words(known=("inline", "local"))]`.
+    """Which names a choice may have, for example `Annotated[Choice, Words(known=ENGINES)]`, with their arguments.
 
     `pattern` opens the table: besides the known words, any name of that form is taken (a class of torch.optim, say).
     Whatever the table, `module:attribute` is allowed.
     """
 
-    known: tuple[str, ...] = ()
+    known: Mapping[str, Arguments] = field(default_factory=dict)
     pattern: str | None = None
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_after_validator_function(self.check, handler(source))
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        forms: list[dict[str, Any]] = [{"enum": list(self.known)}] if self.known else []
+        words: list[dict[str, Any]] = [{"enum": list(self.known)}] if self.known else []
         patterns = [self.pattern, MODULE_ATTRIBUTE] if self.pattern else [MODULE_ATTRIBUTE]
-        forms += [{"type": "string", "pattern": f"^{pattern}$"} for pattern in patterns]
-        return choice_schema({"anyOf": forms})
+        others: list[dict[str, Any]] = [{"type": "string", "pattern": f"^{pattern}$"} for pattern in patterns]
+        if self.known and self.pattern:
+            others[0]["not"] = words[0]
+        known = [_mapping_schema({"const": name}, arguments) for name, arguments in self.known.items()]
+        return {"anyOf": [{"anyOf": words + others}, *known, _mapping_schema({"anyOf": others})]}
 
     def check(self, choice: Choice) -> Choice:
         """Give the choice back when its name is allowed; otherwise say what is, and what was probably meant."""
@@ -123,13 +127,15 @@ class Words:
             return choose("", name, [*self.known, "module:attribute"])
         meant = nearest(name, self.known)
         hint = f' (did you mean "{meant}"?)' if meant else ""
-        return f'"{name}" is not understood; write a class by name, such as {self.known[0]}, or module:attribute{hint}'
+        first = next(iter(self.known))
+        return f'"{name}" is not understood; write a class by name, such as {first}, or module:attribute{hint}'
 
 
-def choice_schema(name: dict[str, Any]) -> dict[str, Any]:
-    """The JSON schema of a choice whose name fits the schema `name`."""
-    mapping = {"type": "object", "properties": {"name": name}, "required": ["name"], "additionalProperties": True}
-    return {"anyOf": [name, mapping]}
+def _mapping_schema(name: dict[str, Any], arguments: Arguments | None = None) -> dict[str, Any]:
+    """The JSON schema of a name with arguments: those that are known, or any."""
+    properties = {"name": name} | {each: kind_schema(kind) for each, kind in (arguments or {}).items()}
+    rest = arguments is None
+    return {"type": "object", "properties": properties, "required": ["name"], "additionalProperties": rest}
 
 
 def _plain(value: Any, path: tuple[str, ...]) -> Any:

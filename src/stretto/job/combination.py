@@ -55,9 +55,12 @@ def _accumulation(job: Job) -> Iterator[Finding]:
 
 
 def _metrics(job: Job) -> Iterator[Finding]:
-    names = [metric.name for metric in job.validation.metrics or ()]
+    metrics = job.validation.metrics or ()
+    names = [metric.name for metric in metrics]
     for index, name in enumerate(names):
         key = f"validation.metrics.{index}"
+        if name in METRICS:
+            yield from _misfits(key, metrics[index], METRICS[name])
         if name in names[:index]:
             yield key, f'"{name}" is given twice; keep one'
         elif job.task.name == "regression" and name in ("accuracy", "perplexity"):
@@ -122,25 +125,28 @@ def _length(job: Job) -> Iterator[Finding]:
 
 
 def _misused(key: str, table: dict[str, Arguments]) -> Combination:
-    """The arguments given with a word of ours, or of torch: each known, of the right kind, and none missing."""
+    """The arguments given with a word of ours, or of torch, where the key holds a choice."""
 
     def find(job: Job) -> Iterator[Finding]:
         choice: Choice | None = attrgetter(key)(job)
-        known = table.get(choice.name) if choice else None
-        if choice is None or known is None:
-            return
-        for name, value in choice.arguments.items():
-            if name in known:
-                if not fits(known[name], value):
-                    yield f"{key}.{name}", f"must be {known[name]}, not {shown(value)}"
-            elif (key, name) != ("training.optimizer", "lr"):
-                none = f"{choice.name} takes no arguments; leave it out"
-                yield f"{key}.{name}", choose("argument", name, known) if known else none
-        missing = [name for name in NEEDED.get(choice.name, ()) if name not in choice.arguments]
-        if missing:
-            yield key, f"{choice.name} needs {' and '.join(missing)}; write {{name: {choice.name}, {missing[0]}: …}}"
+        if choice is not None and choice.name in table:
+            yield from _misfits(key, choice, table[choice.name])
 
     return Combination(keys=(key,), find=find)
+
+
+def _misfits(key: str, choice: Choice, known: Arguments) -> Iterator[Finding]:
+    """Every argument must be known and of the right kind, and none may be missing."""
+    for name, value in choice.arguments.items():
+        if name in known:
+            if not fits(known[name], value):
+                yield f"{key}.{name}", f"must be {known[name]}, not {shown(value)}"
+        elif (key, name) != ("training.optimizer", "lr"):
+            none = f"{choice.name} takes no arguments; leave it out"
+            yield f"{key}.{name}", choose("argument", name, known) if known else none
+    missing = [name for name in NEEDED.get(choice.name, ()) if name not in choice.arguments]
+    if missing:
+        yield key, f"{choice.name} needs {' and '.join(missing)}; write {{name: {choice.name}, {missing[0]}: …}}"
 
 
 COMBINATIONS = (

@@ -20,13 +20,13 @@ from stretto.job.writing import to_yaml
 class Job(Section):
     """Everything a job file can say. Make one with `read_job` or `job_from`, which find every mistake at once."""
 
-    model: Annotated[Choice, Words(known=tuple(MODELS))] = Field(
+    model: Annotated[Choice, Words(known=MODELS)] = Field(
         description="What to train: a word of the zoo, or module:Class, with its arguments."
     )
-    data: Annotated[Choice, Words(known=tuple(DATA))] = Field(
+    data: Annotated[Choice, Words(known=DATA)] = Field(
         description="What to learn from: a known source, or module:function, with its arguments."
     )
-    task: Annotated[Choice, Words(known=tuple(TASKS))] = Field(
+    task: Annotated[Choice, Words(known=TASKS)] = Field(
         description="What the loss is: a known task, or module:function(outputs, targets) that gives each sample's "
         "loss or their mean."
     )
@@ -39,13 +39,13 @@ class Job(Section):
         default=Checkpoint(), description="When the state is saved, and which checkpoints stay."
     )
     cluster: Cluster = Field(default=Cluster(), description="The processes that train.")
-    strategy: Annotated[Choice, Words(known=tuple(STRATEGIES))] = Field(
+    strategy: Annotated[Choice, Words(known=STRATEGIES)] = Field(
         default=Choice("synchronous"), description="How the workers agree: synchronous, or local_sgd with an interval."
     )
-    layout: Annotated[Choice, Words(known=tuple(LAYOUTS))] = Field(
+    layout: Annotated[Choice, Words(known=LAYOUTS)] = Field(
         default=Choice("replicated"), description="How the model is cut: replicated keeps it whole on every worker."
     )
-    engine: Annotated[Choice, Words(known=tuple(ENGINES))] = Field(
+    engine: Annotated[Choice, Words(known=ENGINES)] = Field(
         default=Choice("local"), description="Who runs the processes: local starts them here, inline uses threads."
     )
     observe: Observe = Field(default=Observe(), description="What is recorded and shown while training.")

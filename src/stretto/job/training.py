@@ -17,11 +17,11 @@ class Training(Section):
 
     batch: int = Field(default=64, ge=1, description="Samples per update, over all workers together.")
     accumulate: int = Field(default=1, ge=1, description="Micro-batches per update on each worker.")
-    optimizer: Annotated[Choice, Words(known=tuple(OPTIMIZERS), pattern=CLASS_NAME)] = Field(
+    optimizer: Annotated[Choice, Words(known=OPTIMIZERS, pattern=CLASS_NAME)] = Field(
         default=Choice("AdamW"), description="Any class of torch.optim by name, or module:Class, with its arguments."
     )
     lr: float = Field(default=0.001, gt=0, description="The learning rate given to the optimizer.")
-    schedule: Annotated[Choice, Words(known=tuple(SCHEDULES), pattern=CLASS_NAME)] | None = Field(
+    schedule: Annotated[Choice, Words(known=SCHEDULES, pattern=CLASS_NAME)] | None = Field(
         default=None,
         description="Any class of torch.optim.lr_scheduler by name, or module:Class; null keeps the rate.",
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 Arguments = dict[str, str]
 
@@ -49,7 +50,7 @@ TASKS: dict[str, Arguments] = {
 STRATEGIES: dict[str, Arguments] = {"synchronous": {}, "local_sgd": {"interval": COUNT}}
 LAYOUTS: dict[str, Arguments] = {"replicated": {}}
 ENGINES: dict[str, Arguments] = {"inline": {}, "local": {}}
-METRICS = ("loss", "accuracy", "perplexity")
+METRICS: dict[str, Arguments] = {"loss": {}, "accuracy": {}, "perplexity": {}}
 PRECISIONS = ("fp32", "bf16", "fp16")
 
 # What a metric of ours is by nature; for any other the job has to say it.
@@ -132,3 +133,17 @@ def fits(kind: str, value: object) -> bool:
     if kind == NUMBER:
         return isinstance(value, int | float)
     return isinstance(value, int) and (value >= 1 or not kind.startswith(COUNT))
+
+
+def kind_schema(kind: str) -> dict[str, Any]:
+    """The JSON schema of an argument of this kind.
+
+    >>> kind_schema(COUNT + OR_NULL)
+    {'type': ['integer', 'null'], 'minimum': 1}
+    """
+    types = {WHOLE: "integer", COUNT: "integer", NUMBER: "number", TEXT: "string", FLAG: "boolean"}
+    if kind == ANYTHING:
+        return {}
+    needed = kind.removesuffix(OR_NULL)
+    schema: dict[str, Any] = {"type": types[needed] if needed == kind else [types[needed], "null"]}
+    return schema | {"minimum": 1} if needed == COUNT else schema

@@ -18,7 +18,7 @@ def accuracy(outputs, targets):
 
 
 def test_the_table_has_the_words_of_the_job():
-    assert tuple(METRICS) == WORDS and all(METRICS[word]().name == word for word in WORDS)
+    assert tuple(METRICS) == tuple(WORDS) and all(METRICS[word]().name == word for word in WORDS)
 
 
 def test_loss_is_the_mean_over_the_weight_of_all_batches():

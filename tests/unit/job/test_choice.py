@@ -9,8 +9,8 @@ from pydantic import TypeAdapter, ValidationError
 from stretto.job import Choice
 from stretto.job.choice import Words
 
-ENGINES = TypeAdapter(Annotated[Choice, Words(known=("inline", "local"))])
-CLASSES = TypeAdapter(Annotated[Choice, Words(known=("SGD", "AdamW"), pattern=r"[A-Z]\w*")])
+ENGINES = TypeAdapter(Annotated[Choice, Words(known={"inline": {}, "local": {}})])
+CLASSES = TypeAdapter(Annotated[Choice, Words(known={"SGD": {}, "AdamW": {}}, pattern=r"[A-Z]\w*")])
 
 
 def test_a_bare_word_is_a_choice_without_arguments():

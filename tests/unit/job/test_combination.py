@@ -24,6 +24,11 @@ SMALLEST = {"model": "resnet", "data": "digits", "task": "classification"}
             "perplexity needs classes",
         ),
         ({"validation": {"metrics": ["accuracy", "accuracy"]}}, "validation.metrics.1", "given twice"),
+        (
+            {"validation": {"metrics": [{"name": "accuracy", "top": 5}]}},
+            "validation.metrics.0.top",
+            "accuracy takes no arguments",
+        ),
         ({"checkpoint": {"best": "accurcy"}}, "checkpoint.best", 'did you mean "accuracy"'),
         ({"checkpoint": {"best": "perplexity"}}, "checkpoint.best", "or add it to validation.metrics"),
         (

@@ -15,11 +15,20 @@ def test_every_key_is_described():
 
 
 def test_a_choice_is_a_known_word_or_an_importable_name_or_a_mapping_with_one():
-    word, mapping = json_schema()["properties"]["model"]["anyOf"]
+    word, *known, other = json_schema()["properties"]["model"]["anyOf"]
     assert word["anyOf"][0] == {"enum": list(MODELS)}
     assert word["anyOf"][1]["pattern"].endswith("$")
-    assert mapping["required"] == ["name"]
-    assert mapping["additionalProperties"] is True
+    assert [each["properties"]["name"]["const"] for each in known] == list(MODELS)
+    assert {each["required"][0] for each in (*known, other)} == {"name"}
+    assert other["additionalProperties"] is True
+
+
+def test_an_editor_learns_the_arguments_of_a_known_word():
+    resnet = json_schema()["properties"]["model"]["anyOf"][1 + list(MODELS).index("resnet")]
+    assert resnet["additionalProperties"] is False
+    assert resnet["properties"]["depth"] == {"type": "integer", "minimum": 1}
+    assert resnet["properties"]["width"] == {"type": ["integer", "null"], "minimum": 1}
+    assert resnet["properties"]["zero_init"] == {"type": "boolean"}
 
 
 def test_the_schema_knows_defaults_and_refuses_unknown_keys():
