@@ -16,6 +16,7 @@ from typing import Any
 from stretto.communicate.control_client import Address, ControlClient, ControlConnection
 from stretto.communicate.messages import Assignment, Hello
 from stretto.errors import PeerLost, WireError
+from stretto.launch.allocation import keep_freed_memory
 from stretto.launch.lifeline import die_with
 from stretto.launch.worker import carry_out
 
@@ -85,6 +86,7 @@ class Nursery:
         os.setpgid(0, 0)
         die_with(agent)
         _reset_signals()
+        keep_freed_memory()
         self._let_go()
         os.environ.update(assignment.environment)
         if assignment.log is not None:
