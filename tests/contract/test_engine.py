@@ -25,6 +25,9 @@ ENGINES = {
 }
 
 
+of_processes = pytest.mark.parametrize("opened", ["local", "local with objects"], indirect=True)  # no threads
+
+
 class Opened:
     """An engine that was opened, with a server for its agents."""
 
@@ -59,13 +62,6 @@ def opened(request):
     assert wait_until(lambda: not any(map(is_alive, pids)), 5.0)
 
 
-@pytest.fixture
-def processes(opened):
-    if isinstance(opened.engine, InlineEngine):
-        pytest.skip("threads cannot be killed")
-    return opened
-
-
 def test_every_started_slot_dials_back_under_its_number(opened):
     opened.engine.start([0, 2])
     assert opened.wait_for(lambda: set(opened.peers) == {0, 2})
@@ -89,25 +85,27 @@ def test_an_agent_that_was_told_to_leave_ends_and_the_engine_notices(opened):
     assert [(each.slot, each.code) for each in opened.ended] == [(1, 0)]
 
 
-def test_one_slots_death_leaves_the_others_alone_and_it_can_be_started_anew(processes):
-    assert processes.engine.abilities.independent
-    processes.engine.start([0, 1])
-    assert processes.wait_for(lambda: len(processes.peers) == 2)
-    first = processes.peers.pop(1)
+@of_processes
+def test_one_slots_death_leaves_the_others_alone_and_it_can_be_started_anew(opened):
+    assert opened.engine.abilities.independent
+    opened.engine.start([0, 1])
+    assert opened.wait_for(lambda: len(opened.peers) == 2)
+    first = opened.peers.pop(1)
     os.kill(first.hello.pid, signal.SIGKILL)
-    assert processes.wait_for(lambda: processes.ended)
-    assert [(each.slot, each.code) for each in processes.ended] == [(1, -9)]
-    assert is_alive(processes.peers[0].hello.pid)
-    processes.engine.start([1])
-    assert processes.wait_for(lambda: 1 in processes.peers)
+    assert opened.wait_for(lambda: opened.ended)
+    assert [(each.slot, each.code) for each in opened.ended] == [(1, -9)]
+    assert is_alive(opened.peers[0].hello.pid)
+    opened.engine.start([1])
+    assert opened.wait_for(lambda: 1 in opened.peers)
 
 
-def test_stop_ends_what_does_not_leave_by_itself(processes):
-    processes.engine.start([0, 1])
-    assert processes.wait_for(lambda: len(processes.peers) == 2)
-    processes.engine.stop([0], 0.1)
-    assert not is_alive(processes.peers[0].hello.pid)
-    assert is_alive(processes.peers[1].hello.pid)
+@of_processes
+def test_stop_ends_what_does_not_leave_by_itself(opened):
+    opened.engine.start([0, 1])
+    assert opened.wait_for(lambda: len(opened.peers) == 2)
+    opened.engine.stop([0], 0.1)
+    assert not is_alive(opened.peers[0].hello.pid)
+    assert is_alive(opened.peers[1].hello.pid)
 
 
 def test_stopping_a_slot_that_is_not_there_does_nothing(opened):
