@@ -18,8 +18,8 @@ def keep_freed_memory() -> bool:
     """Let freed memory be used again instead of being given back to the system; False where this cannot be said.
 
     Every layer of every step frees tensors that the next step makes again. By default glibc gives large ones back at
-    once, and the system hands out the same pages anew, cleared, one by one: on processors that took a third of a
-    ResNet's step. The price is that a process keeps what it once needed.
+    once, and the system hands out the same pages anew, cleared, one by one: on processors that took more than a quarter
+    of a ResNet's step. The price is that a process keeps what it once needed.
     """
     library = ctypes.CDLL(None)
     if not hasattr(library, "mallopt"):  # not glibc
