@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import operator
 import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """One figure: ours beside the peer's, and the goal: `ratio <= 1.03`, `ours <= 0.3`, or none."""
+    """One figure: ours beside the peer's, and the goal: `ratio <= 1.03`, `ours >= 3`, or none."""
 
     name: str
     unit: str
@@ -29,8 +30,11 @@ class Figure:
             "spread": spread(self.ours),
             "goal": self.goal or None,
         }
-        word, _, limit = self.goal.partition(" <= ")
-        return found | {"reached": found[word] <= float(limit) if self.goal else None}
+        return found | {"reached": self._reached(found) if self.goal else None}
+
+    def _reached(self, found: dict[str, object]) -> bool:
+        word, sign, limit = self.goal.split()
+        return {"<=": operator.le, ">=": operator.ge}[sign](found[word], float(limit))
 
     def row(self) -> str:
         """The figure as a person reads it."""

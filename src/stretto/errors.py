@@ -89,6 +89,18 @@ class SeatFailed(StrettoError):
         super().__init__(f"{role} {seat} failed: {cause}")
 
 
+class AnswerFailed(StrettoError):
+    """Another seat was asked for something, and its code raised: the words and `trace`, the traceback, are its own."""
+
+    exit_code = 3
+
+    def __init__(self, words: str, trace: str = "") -> None:
+        self.trace = trace
+        super().__init__(words)
+        if trace:
+            self.add_note(trace)
+
+
 class WorkersLost(StrettoError):
     """Workers were killed too often, fell silent, or could not be started by the engine."""
 

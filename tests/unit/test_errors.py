@@ -1,9 +1,11 @@
 """The tree of errors: exit codes, and how what is wrong is said."""
 
+import traceback
+
 import pytest
 
 from stretto import errors
-from stretto.errors import JobError, MissingExtra, Problem, SeatFailed, StrettoError, choose, nearest
+from stretto.errors import AnswerFailed, JobError, MissingExtra, Problem, SeatFailed, StrettoError, choose, nearest
 
 
 def every_class() -> list[type[StrettoError]]:
@@ -19,6 +21,7 @@ def test_each_error_belongs_to_the_tree_and_has_an_exit_code_and_a_purpose():
         "DataError": 2,
         "ModelError": 2,
         "SeatFailed": 3,
+        "AnswerFailed": 3,
         "WorkersLost": 4,
         "PeerLost": 4,
         "WireError": 4,
@@ -73,3 +76,9 @@ def test_an_unknown_word_is_refused_with_what_there_is_and_what_was_meant():
     assert choose("strategy", "sync", known) == 'strategy "sync" is unknown; choose one of synchronous, local_sgd'
     assert choose("strategy", "local-sgd", known).endswith('(did you mean "local_sgd"?)')
     assert choose("", "x", known).startswith('"x" is unknown')
+
+
+def test_what_failed_at_another_seat_ends_the_traceback_with_that_seats_own():
+    error = AnswerFailed("ValueError: odd", "Traceback of the sampling node\nValueError: odd")
+    assert (str(error), error.trace) == ("ValueError: odd", "Traceback of the sampling node\nValueError: odd")
+    assert "".join(traceback.format_exception(error)).endswith("Traceback of the sampling node\nValueError: odd\n")

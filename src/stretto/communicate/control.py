@@ -1,25 +1,13 @@
-"""The control connection apart from its sockets: the handshake, the keys that come of it, and what can happen.
-
-Both sides hold the run's key. The caller sends a random number, the coordinator answers with one of its own and a proof
-over both that only a holder of the key can make; from the two numbers each direction gets its own key. The caller
-proves itself by its first frame, which nobody else can seal. So each side knows the other, and no frame of one
-connection means anything on another.
-"""
+"""The control connection apart from its sockets: the sessions that come of a handshake, and what can happen."""
 
 from __future__ import annotations
 
-import hmac
 from dataclasses import dataclass
-from hashlib import blake2b
-from typing import Final
 
-from stretto.communicate.frame import MAGIC, VERSION, Frame, Limits, Opener, Sealer
+from stretto.communicate import handshake
+from stretto.communicate.frame import Frame, Limits, Opener, Sealer
+from stretto.communicate.handshake import Keys
 from stretto.communicate.messages import Hello, Message, decode, encode
-from stretto.errors import WireError
-
-NONCE_BYTES: Final = 32
-OPENING_BYTES: Final = len(MAGIC) + 1 + NONCE_BYTES
-REPLY_BYTES: Final = 2 * NONCE_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +44,9 @@ class Lost:
 class Session:
     """One authenticated connection: seals messages of one view, opens those of the other side."""
 
-    def __init__(self, sending_key: bytes, receiving_key: bytes, limits: Limits | None = None) -> None:
-        self._sealer = Sealer(sending_key, limits)
-        self._opener = Opener(receiving_key, limits)
+    def __init__(self, keys: Keys, limits: Limits | None = None) -> None:
+        self._sealer = Sealer(keys.sending, limits)
+        self._opener = Opener(keys.receiving, limits)
 
     def seal(self, message: Message, view: int = 0) -> bytes:
         """The message as bytes for the socket."""
@@ -69,29 +57,12 @@ class Session:
         return [(decode(frame.header), frame.view) for frame in self._opener.feed(data)]
 
 
-def opening(nonce: bytes) -> bytes:
-    """The caller's first bytes."""
-    return MAGIC + bytes([VERSION]) + nonce
-
-
 def answer(key: bytes, received: bytes, nonce: bytes) -> tuple[bytes, Session]:
     """The coordinator's reply to an opening, and its side of the session; `WireError` when it is no opening."""
-    if len(received) != OPENING_BYTES or received[: len(MAGIC)] != MAGIC:
-        raise WireError("a connection was refused: it does not speak Stretto's control protocol")
-    if received[len(MAGIC)] != VERSION:
-        raise WireError(f"a connection was refused: version {received[len(MAGIC)]}, this side speaks {VERSION}")
-    both = received[-NONCE_BYTES:] + nonce
-    session = Session(_derived(key, b"to caller", both), _derived(key, b"to coordinator", both))
-    return nonce + _derived(key, b"proof", both), session
+    reply, keys = handshake.answer(key, received, nonce)
+    return reply, Session(keys)
 
 
 def accept(key: bytes, nonce: bytes, reply: bytes) -> Session:
     """The caller's side of the session; `WireError` when the coordinator could not prove that it holds the key."""
-    both = nonce + reply[:NONCE_BYTES]
-    if len(reply) != REPLY_BYTES or not hmac.compare_digest(reply[NONCE_BYTES:], _derived(key, b"proof", both)):
-        raise WireError("the coordinator could not prove that it holds this run's key; is its address right?")
-    return Session(_derived(key, b"to coordinator", both), _derived(key, b"to caller", both))
-
-
-def _derived(key: bytes, purpose: bytes, nonces: bytes) -> bytes:
-    return blake2b(nonces, key=key, digest_size=32, person=purpose.ljust(16, b"\0")).digest()
+    return Session(handshake.accept(key, nonce, reply, "the coordinator"))

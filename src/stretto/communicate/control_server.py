@@ -10,7 +10,7 @@ import time
 from collections import deque
 from typing import Final
 
-from stretto.communicate import control
+from stretto.communicate import control, handshake
 from stretto.communicate.control import Arrived, Connected, Lost, Peer, Session
 from stretto.communicate.messages import Hello, Message
 from stretto.errors import Fenced, WireError
@@ -174,10 +174,10 @@ class ControlServer:
 
     def _shake_hands(self, connection: _Connection, data: bytes) -> bytes:
         """Collect the opening, answer it when it is whole, and return what came behind it."""
-        missing = control.OPENING_BYTES - len(connection.opening)
+        missing = handshake.OPENING_BYTES - len(connection.opening)
         connection.opening += data[:missing]
-        if len(connection.opening) == control.OPENING_BYTES:
-            reply, session = control.answer(self.key, connection.opening, os.urandom(control.NONCE_BYTES))
+        if len(connection.opening) == handshake.OPENING_BYTES:
+            reply, session = control.answer(self.key, connection.opening, os.urandom(handshake.NONCE_BYTES))
             connection.session = session
             connection.unsent += reply
             self._write(connection)

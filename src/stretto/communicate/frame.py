@@ -20,7 +20,7 @@ MAGIC: Final = b"STRO"
 VERSION: Final = 1
 _PREFIX: Final = struct.Struct(">4sB3xIQQQ")
 _PREFIX_TAG_BYTES: Final = 16
-_BODY_TAG_BYTES: Final = 32
+TAG_BYTES: Final = 32
 START_BYTES: Final = _PREFIX.size + _PREFIX_TAG_BYTES
 
 
@@ -64,25 +64,35 @@ class Sealer:
 
     def seal(self, frame: Frame) -> bytes:
         """The frame's bytes, ready to be sent after those of the frame before; `WireError` when it is too large."""
-        lengths = len(frame.header), len(frame.payload)
-        self._limits.check(*lengths)
-        prefix = _PREFIX.pack(MAGIC, VERSION, *lengths, self._sequence, frame.view)
+        start, tag = self.begin(len(frame.header), len(frame.payload), frame.view)
+        tag.update(frame.header)
+        tag.update(frame.payload)
+        return start + frame.header + frame.payload + tag.digest()
+
+    def begin(self, header_bytes: int, payload_bytes: int, view: int = 0) -> tuple[bytes, blake2b]:
+        """The first bytes of a frame that is sent piece by piece, and the tag that every piece has to be added to.
+
+        The tag's digest ends the frame. `WireError` when the frame is too large; then it does not count.
+        """
+        self._limits.check(header_bytes, payload_bytes)
+        prefix = _PREFIX.pack(MAGIC, VERSION, header_bytes, payload_bytes, self._sequence, view)
         self._sequence += 1
-        start = prefix + _tag(self._key, _PREFIX_TAG_BYTES, prefix)
-        return (
-            start + frame.header + frame.payload + _tag(self._key, _BODY_TAG_BYTES, start, frame.header, frame.payload)
-        )
+        start = prefix + _prefix_tag(self._key, prefix)
+        return start, blake2b(start, key=self._key, digest_size=TAG_BYTES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Start:
+class Start:
+    """What a frame's first bytes say, once its sender has proved that it holds the key."""
+
     header_bytes: int
     payload_bytes: int
     view: int
 
     @property
     def whole_bytes(self) -> int:
-        return START_BYTES + self.header_bytes + self.payload_bytes + _BODY_TAG_BYTES
+        """The length of the whole frame."""
+        return START_BYTES + self.header_bytes + self.payload_bytes + TAG_BYTES
 
 
 class Opener:
@@ -96,7 +106,8 @@ class Opener:
         self._limits = limits or Limits()
         self._sequence = 0
         self._buffer = bytearray()
-        self._start: _Start | None = None
+        self._start: Start | None = None
+        self._tag = blake2b()
         self._broken: str | None = None
 
     @property
@@ -119,18 +130,10 @@ class Opener:
             raise
         return frames
 
-    def _next(self) -> Frame | None:
-        if self._start is None:
-            if len(self._buffer) < START_BYTES:
-                return None
-            self._start = self._checked_start(bytes(self._buffer[:START_BYTES]))
-        if len(self._buffer) < self._start.whole_bytes:
-            return None
-        return self._take(self._start)
-
-    def _checked_start(self, data: bytes) -> _Start:
+    def begin(self, data: bytes) -> tuple[Start, blake2b]:
+        """What a frame's first `START_BYTES` say, and the tag that every further piece of it has to be added to."""
         prefix, tag = data[: _PREFIX.size], data[_PREFIX.size :]
-        if not hmac.compare_digest(tag, _tag(self._key, _PREFIX_TAG_BYTES, prefix)):
+        if not hmac.compare_digest(tag, _prefix_tag(self._key, prefix)):
             raise WireError("a frame was refused: it does not carry this connection's key")
         magic, version, header_bytes, payload_bytes, sequence, view = _PREFIX.unpack(prefix)
         if magic != MAGIC or version != VERSION:
@@ -138,22 +141,33 @@ class Opener:
         if sequence != self._sequence:
             raise WireError(f"a frame was refused: it is number {sequence}, number {self._sequence} is due (replayed?)")
         self._limits.check(header_bytes, payload_bytes)
-        return _Start(header_bytes=header_bytes, payload_bytes=payload_bytes, view=view)
+        start = Start(header_bytes=header_bytes, payload_bytes=payload_bytes, view=view)
+        return start, blake2b(data, key=self._key, digest_size=TAG_BYTES)
 
-    def _take(self, start: _Start) -> Frame:
-        split = START_BYTES + start.header_bytes
-        end = split + start.payload_bytes
-        content, tag = bytes(self._buffer[:end]), bytes(self._buffer[end : start.whole_bytes])
-        if not hmac.compare_digest(tag, _tag(self._key, _BODY_TAG_BYTES, content)):
+    def end(self, tag: blake2b, received: bytes) -> None:
+        """Compare the tag of all pieces with the one behind them; only then may the frame be believed."""
+        if not hmac.compare_digest(received, tag.digest()):
             raise WireError("a frame was refused: its content is not what was sealed")
-        del self._buffer[: start.whole_bytes]
         self._sequence += 1
+
+    def _next(self) -> Frame | None:
+        if self._start is None:
+            if len(self._buffer) < START_BYTES:
+                return None
+            self._start, self._tag = self.begin(bytes(self._buffer[:START_BYTES]))
+        if len(self._buffer) < self._start.whole_bytes:
+            return None
+        return self._take(self._start, self._tag)
+
+    def _take(self, start: Start, tag: blake2b) -> Frame:
+        end = start.whole_bytes - TAG_BYTES
+        content = bytes(self._buffer[START_BYTES:end])
+        tag.update(content)
+        self.end(tag, bytes(self._buffer[end : start.whole_bytes]))
+        del self._buffer[: start.whole_bytes]
         self._start = None
-        return Frame(header=content[START_BYTES:split], payload=content[split:end], view=start.view)
+        return Frame(header=content[: start.header_bytes], payload=content[start.header_bytes :], view=start.view)
 
 
-def _tag(key: bytes, tag_bytes: int, *parts: bytes) -> bytes:
-    tag = blake2b(key=key, digest_size=tag_bytes)
-    for part in parts:
-        tag.update(part)
-    return tag.digest()
+def _prefix_tag(key: bytes, prefix: bytes) -> bytes:
+    return blake2b(prefix, key=key, digest_size=_PREFIX_TAG_BYTES).digest()

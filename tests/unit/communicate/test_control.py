@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stretto.communicate import control
+from stretto.communicate import control, handshake
 from stretto.communicate.messages import StopTraining
 from stretto.errors import WireError
 
@@ -13,7 +13,7 @@ CALLERS, SERVERS = b"c" * 32, b"s" * 32
 
 
 def sessions(callers_key=KEY, servers_key=KEY, callers=CALLERS, servers=SERVERS):
-    reply, coordinator = control.answer(servers_key, control.opening(callers), servers)
+    reply, coordinator = control.answer(servers_key, handshake.opening(callers), servers)
     return control.accept(callers_key, callers, reply), coordinator
 
 
@@ -30,8 +30,8 @@ def test_a_coordinator_without_the_key_is_not_trusted():
 
 
 def test_a_caller_without_the_key_cannot_say_anything():
-    _reply, coordinator = control.answer(KEY, control.opening(CALLERS), SERVERS)
-    impostor = control.answer(OTHER, control.opening(CALLERS), SERVERS)[1]
+    _reply, coordinator = control.answer(KEY, handshake.opening(CALLERS), SERVERS)
+    impostor = control.answer(OTHER, handshake.opening(CALLERS), SERVERS)[1]
     with pytest.raises(WireError, match="key"):
         coordinator.open(impostor.seal(StopTraining(reason="mine")))
 

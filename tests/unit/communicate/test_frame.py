@@ -39,6 +39,31 @@ def test_frames_come_out_whole_and_in_order_in_whatever_pieces_they_arrive(frame
     assert opener.kept_bytes == 0
 
 
+@given(FRAMES)
+def test_frames_that_go_piece_by_piece_are_the_same_frames(frames):
+    sealer, other, opener = Sealer(KEY, LIMITS), Sealer(KEY, LIMITS), Opener(KEY, LIMITS)
+    for frame in frames:
+        whole = other.seal(frame)
+        start, tag = sealer.begin(len(frame.header), len(frame.payload), frame.view)
+        tag.update(frame.header)
+        tag.update(frame.payload)
+        assert start + frame.header + frame.payload + tag.digest() == whole
+        announced, received = opener.begin(start)
+        assert (announced.header_bytes, announced.payload_bytes) == (len(frame.header), len(frame.payload))
+        received.update(frame.header + frame.payload)
+        opener.end(received, tag.digest())
+
+
+def test_a_frame_in_pieces_is_believed_only_with_its_tag():
+    sealer, opener = Sealer(KEY), Opener(KEY)
+    start, tag = sealer.begin(5, 0)
+    _announced, received = opener.begin(start)
+    tag.update(b"honey")
+    received.update(b"money")
+    with pytest.raises(WireError, match="its content is not what was sealed"):
+        opener.end(received, tag.digest())
+
+
 @settings(max_examples=300)
 @given(FRAMES, st.data())
 def test_no_flipped_bit_gets_through(frames, data):
