@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stretto.data.arrays import Arrays, Rows
-from stretto.data.order import Permutation
+from stretto.data.arrays import Arrays
+from stretto.data.row_file import Rows
+from stretto.data.stratified import hold_out_of_classes
 from stretto.errors import DataError, MissingExtra
 
 if TYPE_CHECKING:
@@ -22,11 +23,8 @@ BRIGHTEST = 16.0
 def digits(share: float = 0.2, seed: int = 0) -> tuple[Source, Source]:
     """Open the digits; of every class the same `share` is kept for validation, chosen by `seed`."""
     images, labels = _read(_file())
-    kept = np.concatenate([_draw(np.flatnonzero(labels == label), share, seed) for label in range(10)])
-    is_kept = np.isin(np.arange(len(labels)), kept)
-    if is_kept.all() or not is_kept.any():
-        raise DataError(f"data digits: a share of {share} leaves nothing on one side; give one between 0 and 1")
-    training, validation = (Arrays(images[chosen], labels[chosen], "digits") for chosen in (~is_kept, is_kept))
+    parts = hold_out_of_classes(labels, share, seed, "data digits")
+    training, validation = (Arrays(images[part], labels[part], "digits") for part in parts)
     return training, validation
 
 
@@ -46,8 +44,3 @@ def _read(path: Path) -> tuple[Rows, Rows]:
         return images, table[:, 64].astype(np.int64)
     except (OSError, EOFError, ValueError, IndexError) as error:
         raise DataError(f"{path} cannot be read: {error}; install scikit-learn anew") from error
-
-
-def _draw(members: Rows, share: float, seed: int) -> Rows:
-    drawn = round(len(members) * min(max(share, 0.0), 1.0))
-    return members.take(Permutation(len(members), seed).take(0, drawn))

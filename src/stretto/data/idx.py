@@ -7,7 +7,7 @@ import struct
 import zlib
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 
@@ -18,8 +18,11 @@ _CHUNK_BYTES = 2**20
 
 
 def read_idx(path: Path, dimensions: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    """Decode a gzipped file of unsigned bytes; `DataError` names the file and the decoded offset where it is wrong."""
-    with gzip.open(path) as file:
+    """Decode a file of unsigned bytes, gzipped if it is called `.gz`.
+
+    `DataError` names the file and the decoded offset where it is wrong.
+    """
+    with cast(BinaryIO, gzip.open(path)) if path.suffix == ".gz" else path.open("rb") as file:
         header = _read_exactly(file, path, 0, 4 + 4 * dimensions)
         magic = struct.unpack(">HBB", header[:4])
         if magic != (0, UNSIGNED_BYTES, dimensions):
@@ -34,7 +37,7 @@ def read_idx(path: Path, dimensions: int) -> np.ndarray[Any, np.dtype[np.uint8]]
     return np.frombuffer(content, dtype=np.uint8).reshape(shape)
 
 
-def _read_exactly(file: gzip.GzipFile, path: Path, offset: int, size: int) -> bytearray:
+def _read_exactly(file: BinaryIO, path: Path, offset: int, size: int) -> bytearray:
     content = bytearray()
     while len(content) < size:
         part = _read_some(file, path, offset + len(content), min(size - len(content), _CHUNK_BYTES))
@@ -46,7 +49,7 @@ def _read_exactly(file: gzip.GzipFile, path: Path, offset: int, size: int) -> by
     return content
 
 
-def _read_some(file: gzip.GzipFile, path: Path, offset: int, size: int) -> bytes:
+def _read_some(file: BinaryIO, path: Path, offset: int, size: int) -> bytes:
     try:
         return file.read(size)
     except (OSError, EOFError, zlib.error) as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -116,29 +116,3 @@ class Ledger:
             here = f"step {self.step}, {self.position}"
             raise DataError(f"cannot rewind to step {step}, {position}: the ledger has only come to {here}")
         self.position, self.step, self.view = position, step, view
-
-
-def audit(leases: Iterable[Lease], size: int) -> list[str]:
-    """Say what is wrong with a history of committed leases: nothing, if every sample was used once per epoch.
-
-    >>> audit([Lease(epoch=0, start=0, stop=4, ends_epoch=False), Lease(epoch=0, start=6, stop=9, ends_epoch=True)], 9)
-    ['epoch 0: samples 4 to 6 were never used']
-    """
-    problems: list[str] = []
-    position = Position()
-    for lease in leases:
-        problems += _differences(position, lease)
-        if lease.ends_epoch and lease.stop != size:
-            problems.append(f"epoch {lease.epoch}: ends at sample {lease.stop} of {size}")
-        position = lease.end
-    return problems
-
-
-def _differences(position: Position, lease: Lease) -> list[str]:
-    if lease.epoch != position.epoch:
-        return [f"epoch {position.epoch}: left at sample {position.offset} for epoch {lease.epoch}"]
-    if lease.start > position.offset:
-        return [f"epoch {lease.epoch}: samples {position.offset} to {lease.start} were never used"]
-    if lease.start < position.offset:
-        return [f"epoch {lease.epoch}: samples {lease.start} to {position.offset} were used twice"]
-    return []

@@ -82,10 +82,10 @@ class Permutation:
 
         keys = [np.uint64(key) for key in self._keys]
         lefts, rights = np.uint64(self._left), np.uint64(self._right)
-        left, right = np.divmod(indices, rights)
+        left, right = indices // rights, _remainders(indices, rights)
         for first, second in zip(keys[::2], keys[1::2], strict=True):
-            left = (left + _hashes(right, first)) % lefts
-            right = (right + _hashes(left, second)) % rights
+            left = _remainders(left + _hashes(right, first), lefts)
+            right = _remainders(right + _hashes(left, second), rights)
         return left * rights + right
 
 
@@ -117,3 +117,8 @@ def _hashes(digits: Any, key: Any) -> Any:
     words ^= words >> np.uint64(29)
     words *= np.uint64(_SECOND)
     return words >> np.uint64(1)
+
+
+def _remainders(words: Any, divisor: Any) -> Any:
+    # NumPy divides by one number with multiplications and vector instructions; for `%` it has neither.
+    return words - words // divisor * divisor

@@ -18,10 +18,18 @@ class Source(Protocol):
     """Samples that can be read by number, in any order, as often as one likes.
 
     `facts` says what a model has to know of them, as far as it is known: `shape` of one input, `classes`, `outputs`,
-    `channels`, `features`, `vocabulary`, `length`. Reading raises `DataError` when the data is damaged.
+    `channels`, `features`, `vocabulary`, `length`. Reading raises `DamagedSamples` for single samples that are damaged,
+    with all others, and `DataError` when nothing can be read. Several threads may read at once.
 
-    Batches are read ahead by a thread. A source whose reading draws from the global random generators says
-    `ahead = False`: it is then read by the thread that trains, so that what it draws is the same in every run.
+    What a source may have beside:
+
+    - `ahead = False`: reading draws from the global random generators, so it is not done ahead by a thread but by the
+      thread that trains; what is drawn is then the same in every run.
+    - `labels()`: the class of every sample, as an integer array, without reading the samples: for orders by class. It
+      raises `DataError` where targets are no classes.
+    - `blocks`: sizes of groups of neighbouring samples that are best read together (row groups of a file, say), in
+      the order of the samples, as a sequence that adds up to the length. A shuffle then keeps to a few blocks at once.
+    - `sequential = True`: a stream, which can be read once from the beginning to the end of an epoch, in rising order.
     """
 
     @property
@@ -54,8 +62,8 @@ def load_data(choice: Choice) -> tuple[Source, Source]:
 def as_sources(data: Any, name: str = "data") -> tuple[Source, Source]:
     """Make (training, validation) of what a person has at hand.
 
-    That is a pair of sources or map-style torch Datasets; or one of them, or a pair of tensors (inputs, targets), of
-    which a fifth, drawn at random, is kept for validation.
+    That is a pair of sources or torch Datasets; or one of them, or a pair of tensors (inputs, targets), of which a
+    fifth, drawn at random, is kept for validation. Of a stream nothing can be held out: it needs the pair.
     """
     from torch import Tensor
 
@@ -70,13 +78,14 @@ def as_sources(data: Any, name: str = "data") -> tuple[Source, Source]:
 
 
 def _as_source(data: Any, name: str) -> Source:
-    from torch.utils.data import TensorDataset
+    from torch.utils.data import IterableDataset, TensorDataset
 
     from stretto.data.arrays import Arrays
+    from stretto.data.stream import Stream
     from stretto.data.torch_dataset import TorchDataset
 
     if isinstance(data, Source):
         return data
     if type(data) is TensorDataset and len(data.tensors) == 2:  # read at once instead of one by one
         return Arrays(*data.tensors, name=name)
-    return TorchDataset(data, name)
+    return Stream(data, name) if isinstance(data, IterableDataset) else TorchDataset(data, name)

@@ -47,12 +47,17 @@ class TorchDataset:
         """Get the items one by one, or at once where the dataset can (`__getitems__`), and collate them."""
         together = getattr(self._dataset, "__getitems__", None)
         items = together(list(indices)) if together else [self._dataset[index] for index in indices]
-        collated = self._collate(items)
-        if not isinstance(collated, (tuple, list)) or len(collated) != 2:
-            raise DataError(f"{self.name}: item {indices[0]} is no pair; items must be (input, target)")
-        for part, value in zip(("input", "target"), collated, strict=True):
-            _check_tensors(value, f"{self.name}: the {part} of item {indices[0]}")
-        return Batch(collated[0], collated[1], torch.tensor(list(indices), dtype=torch.int64))
+        return collate_pairs(items, indices, self._collate, self.name)
+
+
+def collate_pairs(items: list[Any], indices: Sequence[int], collate: Callable[[list[Any]], Any], name: str) -> Batch:
+    """Make a batch of items (input, target); `DataError` where they are something else."""
+    collated = collate(items)
+    if not isinstance(collated, (tuple, list)) or len(collated) != 2:
+        raise DataError(f"{name}: item {indices[0]} is no pair; items must be (input, target)")
+    for part, value in zip(("input", "target"), collated, strict=True):
+        _check_tensors(value, f"{name}: the {part} of item {indices[0]}")
+    return Batch(collated[0], collated[1], torch.tensor(list(indices), dtype=torch.int64))
 
 
 def _check_tensors(value: Any, what: str) -> None:

@@ -19,9 +19,11 @@ from stretto.job.words import (
     MODELS,
     NEEDED,
     OPTIMIZERS,
+    ORDERS,
     SCHEDULES,
     STRATEGIES,
     TASKS,
+    TRANSFORMS,
     Arguments,
     fits,
 )
@@ -65,6 +67,12 @@ def _metrics(job: Job) -> Iterator[Finding]:
             yield key, f'"{name}" is given twice; keep one'
         elif job.task.name == "regression" and name in ("accuracy", "perplexity"):
             yield key, f"{name} needs classes, and a regression has none; use loss, or a class of torchmetrics"
+
+
+def _transforms(job: Job) -> Iterator[Finding]:
+    for index, transform in enumerate(job.loading.transform):
+        if transform.name in TRANSFORMS:
+            yield from _misfits(f"loading.transform.{index}", transform, TRANSFORMS[transform.name])
 
 
 def _best(job: Job) -> Iterator[Finding]:
@@ -124,6 +132,19 @@ def _length(job: Job) -> Iterator[Finding]:
         yield "training.schedule", f"{fact}; give {wanted}, or a second bound: {until} or 10ep"
 
 
+def _learning(job: Job) -> Iterator[Finding]:
+    order = job.loading.order
+    if order is not None and order.name == "importance" and not job.cluster.samplers:
+        fact = "importance learns from all workers' losses, which meet at a sampling node"
+        yield "loading.order", f"{fact}; add cluster.samplers: 1"
+
+
+def _shares(job: Job) -> Iterator[Finding]:
+    if job.cluster.shares == "measured" and job.strategy.name == "local_sgd":
+        fact = "workers that learn alone are averaged as equals, so their shares have to be even"
+        yield "cluster.shares", f"{fact}; use shares: even, or the strategy synchronous"
+
+
 def _misused(key: str, table: dict[str, Arguments]) -> Combination:
     """The arguments given with a word of ours, or of torch, where the key holds a choice."""
 
@@ -152,15 +173,19 @@ def _misfits(key: str, choice: Choice, known: Arguments) -> Iterator[Finding]:
 COMBINATIONS = (
     Combination(keys=("training.accumulate", "training.batch", "cluster.workers"), find=_accumulation),
     Combination(keys=("validation.metrics", "task"), find=_metrics),
+    Combination(keys=("loading.transform",), find=_transforms),
     Combination(keys=("checkpoint.best", "validation.metrics", "validation.every", "task"), find=_best),
     Combination(keys=("checkpoint.best",), find=_direction),
     Combination(keys=("stop.target", "validation.metrics", "checkpoint.best", "task"), find=_target),
     Combination(keys=("stop.target", "stop.patience", "validation.every"), find=_validated),
     Combination(keys=("training.optimizer",), find=_optimizer),
     Combination(keys=("training.schedule", "training.until"), find=_length),
+    Combination(keys=("loading.order", "cluster.samplers"), find=_learning),
+    Combination(keys=("cluster.shares", "strategy"), find=_shares),
     _misused("model", MODELS),
     _misused("data", DATA),
     _misused("task", TASKS),
+    _misused("loading.order", ORDERS),
     _misused("strategy", STRATEGIES),
     _misused("layout", LAYOUTS),
     _misused("engine", ENGINES),

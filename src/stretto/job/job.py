@@ -9,6 +9,7 @@ from pydantic import Field
 from stretto.job.checkpoint import Checkpoint
 from stretto.job.choice import Choice, Words
 from stretto.job.cluster import Cluster
+from stretto.job.loading import Loading
 from stretto.job.observation import Observe, RunFolder
 from stretto.job.section import Section
 from stretto.job.training import Training
@@ -33,6 +34,7 @@ class Job(Section):
     training: Training = Field(
         default=Training(), description="How the model is changed by the data, and for how long."
     )
+    loading: Loading = Field(default=Loading(), description="How samples become batches.")
     validation: Validation = Field(default=Validation(), description="When the model is judged, and by what.")
     stop: Stop = Field(default=Stop(), description="What ends the training before training.until.")
     checkpoint: Checkpoint = Field(

@@ -10,6 +10,8 @@ Arguments = dict[str, str]
 # What an argument must be: the words in which it is refused, too.
 WHOLE, COUNT, NUMBER = "a whole number", "a whole number, at least 1", "a number"
 TEXT, FLAG, ANYTHING = "a text", "true or false", "anything"
+NUMBERS = "a number, or a list of numbers"
+TEXTS, SOME_TEXTS = "a list of texts", "one or several texts"
 OR_NULL = ", or null"
 
 
@@ -18,8 +20,19 @@ def _named(names: str) -> Arguments:
 
 
 _PICTURES: Arguments = {"classes": COUNT, "channels": COUNT}
+_DECODED: Arguments = {"size": COUNT, "channels": COUNT}
 _NUMBERS: Arguments = {"features": COUNT, "outputs": COUNT}
+_DRAWS: Arguments = {"draws": COUNT + OR_NULL}
+_IN_A_FOLDER: Arguments = {"folder": TEXT + OR_NULL}
 _HELD_OUT: Arguments = {"share": NUMBER, "seed": WHOLE}
+_TABLES: Arguments = {
+    "files": SOME_TEXTS,
+    "target": TEXT,
+    "inputs": TEXTS + OR_NULL,
+    "validation_files": SOME_TEXTS + OR_NULL,
+    "classes": COUNT + OR_NULL,
+    **_HELD_OUT,
+}
 
 MODELS: dict[str, Arguments] = {
     "linear": {**_NUMBERS, "bias": FLAG},
@@ -34,11 +47,41 @@ MODELS: dict[str, Arguments] = {
 }
 DATA: dict[str, Arguments] = {
     "digits": _HELD_OUT,
-    "fashion_mnist": {"folder": TEXT + OR_NULL},
+    "mnist": _IN_A_FOLDER,
+    "fashion_mnist": _IN_A_FOLDER,
+    "cifar10": _IN_A_FOLDER,
+    "image_folder": {"folder": TEXT, "validation_folder": TEXT + OR_NULL, **_HELD_OUT, **_DECODED},
+    "tar": {
+        "shards": SOME_TEXTS,
+        "validation_shards": SOME_TEXTS + OR_NULL,
+        "input": TEXT + OR_NULL,
+        "target": TEXT,
+        **_HELD_OUT,
+        **_DECODED,
+    },
     "arrays": {
         **dict.fromkeys(("inputs", "targets"), TEXT),
         **dict.fromkeys(("validation_inputs", "validation_targets"), TEXT + OR_NULL),
         **_HELD_OUT,
+    },
+    "parquet": _TABLES,
+    "arrow": _TABLES,
+    "csv": _TABLES,
+    "hugging_face": {
+        "folder": TEXT,
+        "target": TEXT,
+        "inputs": SOME_TEXTS + OR_NULL,
+        "split": TEXT,
+        "validation_split": TEXT + OR_NULL,
+        **_HELD_OUT,
+    },
+    "tokens": {
+        "files": SOME_TEXTS,
+        "length": COUNT,
+        "validation_files": SOME_TEXTS + OR_NULL,
+        "share": NUMBER,
+        "dtype": TEXT,
+        "vocabulary": COUNT + OR_NULL,
     },
     "text": {"file": TEXT + OR_NULL, "length": COUNT, "share": NUMBER},
 }
@@ -46,6 +89,21 @@ TASKS: dict[str, Arguments] = {
     "classification": {"label_smoothing": NUMBER},
     "regression": {},
     "language_modelling": {},
+}
+ORDERS: dict[str, Arguments] = {
+    "shuffled": {"mix": COUNT},
+    "in_order": {},
+    "with_replacement": _DRAWS,
+    "bootstrap": _DRAWS,
+    "class_balanced": _DRAWS,
+    "weighted": {"weights": TEXT, **_DRAWS},
+    "importance": {"smoothing": NUMBER},
+}
+TRANSFORMS: dict[str, Arguments] = {
+    "flip": {"chance": NUMBER},
+    "crop": {"padding": COUNT},
+    "erase": {"size": COUNT},
+    "normalise": {"mean": NUMBERS, "deviation": NUMBERS},
 }
 STRATEGIES: dict[str, Arguments] = {"synchronous": {}, "local_sgd": {"interval": COUNT}}
 LAYOUTS: dict[str, Arguments] = {"replicated": {}}
@@ -96,6 +154,14 @@ SCHEDULES: dict[str, Arguments] = {
 # What a word cannot do without, and nobody else knows.
 NEEDED: dict[str, tuple[str, ...]] = {
     "arrays": ("inputs", "targets"),
+    "weighted": ("weights",),
+    "erase": ("size",),
+    "normalise": ("mean", "deviation"),
+    "image_folder": ("folder",),
+    "tar": ("shards",),
+    **dict.fromkeys(("parquet", "arrow", "csv"), ("files", "target")),
+    "hugging_face": ("folder", "target"),
+    "tokens": ("files",),
     "CosineAnnealingWarmRestarts": ("T_0",),
     "CyclicLR": ("base_lr", "max_lr"),
     "ExponentialLR": ("gamma",),
@@ -126,11 +192,16 @@ def fits(kind: str, value: object) -> bool:
     """
     if kind == ANYTHING or (value is None and kind.endswith(OR_NULL)):
         return True
+    if kind.startswith((TEXTS, SOME_TEXTS)):
+        listed = isinstance(value, list) and all(isinstance(each, str) for each in value)
+        return listed or (kind.startswith(SOME_TEXTS) and isinstance(value, str))
     if kind.startswith(TEXT):
         return isinstance(value, str)
     if kind == FLAG or isinstance(value, bool):
         return kind == FLAG and isinstance(value, bool)
-    if kind == NUMBER:
+    if kind == NUMBERS and isinstance(value, list):
+        return bool(value) and all(fits(NUMBER, each) for each in value)
+    if kind in (NUMBER, NUMBERS):
         return isinstance(value, int | float)
     return isinstance(value, int) and (value >= 1 or not kind.startswith(COUNT))
 
@@ -141,9 +212,15 @@ def kind_schema(kind: str) -> dict[str, Any]:
     >>> kind_schema(COUNT + OR_NULL)
     {'type': ['integer', 'null'], 'minimum': 1}
     """
+    texts: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
     types = {WHOLE: "integer", COUNT: "integer", NUMBER: "number", TEXT: "string", FLAG: "boolean"}
     if kind == ANYTHING:
         return {}
+    if kind == NUMBERS:
+        return {"type": ["number", "array"], "items": {"type": "number"}, "minItems": 1}
     needed = kind.removesuffix(OR_NULL)
+    if needed in (TEXTS, SOME_TEXTS):
+        one = [{"type": "string"}] if needed == SOME_TEXTS else []
+        return {"anyOf": [*one, texts, *([{"type": "null"}] if needed != kind else [])]}
     schema: dict[str, Any] = {"type": types[needed] if needed == kind else [types[needed], "null"]}
     return schema | {"minimum": 1} if needed == COUNT else schema

@@ -22,6 +22,14 @@ def test_values_come_back_as_they_were(tmp_path):
     assert np.array_equal(read_idx(written(tmp_path, idx_bytes(VALUES)), dimensions=3), VALUES)
 
 
+def test_a_file_that_is_not_gzipped_is_read_as_it_is(tmp_path):
+    (tmp_path / "images").write_bytes(gzip.decompress(idx_bytes(VALUES)))
+    assert np.array_equal(read_idx(tmp_path / "images", dimensions=3), VALUES)
+    (tmp_path / "images").write_bytes(gzip.decompress(idx_bytes(VALUES))[:50])
+    with pytest.raises(DataError, match="images: ends at offset 50 of 91 bytes"):
+        read_idx(tmp_path / "images", dimensions=3)
+
+
 @pytest.mark.parametrize("kept", range(0, 100, 7))
 def test_a_truncated_file_is_named_with_the_offset(tmp_path, kept):
     path = written(tmp_path, idx_bytes(VALUES)[:kept])

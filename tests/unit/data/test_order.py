@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import tracemalloc
 from collections import Counter
 
 import numpy as np
@@ -35,6 +36,32 @@ def test_enormous_sizes_need_no_memory_and_stay_inside(size):
     assert len(np.unique(numbers)) == 15000
     assert numbers.min() >= 0
     assert numbers.max() < size
+
+
+@pytest.mark.parametrize("size", [10**12, LARGEST - 1])
+def test_four_million_places_never_meet_where_random_numbers_would(size):
+    places = np.arange(4_000_000) * (size // 4_000_000)
+    elements = np.sort(Permutation(size, seed=1).at(places))
+    assert (elements[1:] > elements[:-1]).all()  # of 10**12, random numbers would meet in eight pairs
+
+
+@pytest.mark.parametrize("size", [10**12, LARGEST])
+@pytest.mark.parametrize("step", [1, 2**20], ids=["neighbours", "far apart"])
+def test_what_an_enormous_order_visits_is_spread_evenly(size, step):
+    elements = Permutation(size, seed=5).at(np.arange(100_000) * step)
+    counts = np.bincount((elements / (size / 100)).astype(np.int64), minlength=100)
+    assert ((counts - 1000) ** 2 / 1000).sum() < 150  # 99 are expected, 14 is their deviation
+    low_bits = np.bincount(elements & 63, minlength=64)
+    assert ((low_bits - 1562.5) ** 2 / 1562.5).sum() < 122  # 63 and 11
+
+
+def test_no_list_of_all_indices_is_ever_made():
+    tracemalloc.start()
+    try:
+        assert len(Permutation(10**12, seed=2).take(10**11, 10**11 + 1000)) == 1000
+        assert tracemalloc.get_traced_memory()[1] < 200_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_seeds_give_orders_of_their_own():

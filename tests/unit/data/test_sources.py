@@ -1,19 +1,21 @@
 """The sources a job can name: what they hold, what they know, and what they say when they cannot."""
 
+import os
 import subprocess
 import sys
 
 import numpy as np
 import pytest
 import torch
-from data_world import write_fashion
+from data_world import resident_bytes
 from torch.utils.data import TensorDataset
 
-from stretto.data import fashion_mnist as fashion_module
-from stretto.data.arrays import Arrays, arrays
+from stretto.data.arrays import Arrays, arrays, open_rows
+from stretto.data.batch import Batch
+from stretto.data.damage import Damage, DamagedSamples
 from stretto.data.digits import digits
-from stretto.data.fashion_mnist import MEAN, fashion_mnist
 from stretto.data.portion import hold_out
+from stretto.data.stratified import hold_out_of_classes
 from stretto.data.text import text
 from stretto.data.torch_dataset import TorchDataset
 from stretto.errors import DataError, MissingExtra
@@ -67,34 +69,6 @@ def test_a_share_that_leaves_nothing_is_refused(share):
         digits(share=share)
 
 
-# fashion_mnist
-
-
-def test_fashion_is_read_from_a_folder_and_normalised(tmp_path):
-    images, labels = write_fashion(tmp_path)
-    training, validation = fashion_mnist(str(tmp_path))
-    batch = training.read([4, 1])
-    assert (len(training), len(validation), batch.inputs.shape) == (6, 6, (2, 1, 28, 28))
-    assert batch.targets.tolist() == labels[[4, 1]].tolist()
-    expected = torch.from_numpy((images[[4, 1], None] / 255 - MEAN) / fashion_module.DEVIATION)
-    torch.testing.assert_close(batch.inputs.double(), expected, rtol=1e-5, atol=1e-5)
-
-
-def test_missing_fashion_says_where_to_get_it(tmp_path, monkeypatch):
-    monkeypatch.setattr(fashion_module, "SYSTEM_FOLDER", tmp_path)
-    with pytest.raises(DataError, match=r"train-images.* not exist; install Debian's package dataset-fashion-mnist"):
-        fashion_mnist()
-
-
-def test_fashion_files_that_do_not_belong_together_are_refused(tmp_path):
-    write_fashion(tmp_path, samples=5)
-    labels = (tmp_path / "train-labels-idx1-ubyte.gz").read_bytes()
-    write_fashion(tmp_path, samples=6)
-    (tmp_path / "train-labels-idx1-ubyte.gz").write_bytes(labels)
-    with pytest.raises(DataError, match="6 images, but 5 labels"):
-        fashion_mnist(str(tmp_path))
-
-
 # arrays
 
 
@@ -133,6 +107,80 @@ def test_no_pickled_array_is_ever_loaded(tmp_path):
     np.save(tmp_path / "x.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
     with pytest.raises(DataError, match=r"x\.npy is no whole \.npy file"):
         arrays(str(tmp_path / "x.npy"), torch.zeros(1))
+
+
+@pytest.mark.parametrize("mapped_bytes", [0, 2**20], ids=["read row by row", "mapped"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.uint8, np.int64])
+def test_rows_are_the_same_however_large_the_file_is(tmp_path, dtype, mapped_bytes):
+    whole = np.arange(600).reshape(100, 2, 3).astype(dtype)
+    np.save(tmp_path / "x.npy", whole)
+    source = Arrays(open_rows(str(tmp_path / "x.npy"), mapped_bytes), np.arange(100))
+    asked = [5, 6, 7, 99, 0, 0, 1, 50]
+    assert source.read(asked).inputs.tolist() == whole[asked].tolist()
+    assert source.facts["shape"] == (2, 3)
+    assert source.read([1]).inputs.dtype == (torch.float32 if dtype == np.float64 else torch.from_numpy(whole).dtype)
+
+
+def test_classes_are_counted_and_labels_known_without_reading_samples(tmp_path):
+    np.save(tmp_path / "y.npy", np.arange(5_000_000) % 7)
+    source = Arrays(torch.zeros(5_000_000), open_rows(str(tmp_path / "y.npy"), mapped_bytes=0))
+    assert source.facts["classes"] == 7
+    assert np.array_equal(source.labels(), np.arange(5_000_000) % 7)
+    training, validation = hold_out(source)
+    assert training.labels()[[3, 5]].tolist() == training.read([3, 5]).targets.tolist()
+    assert len(validation.labels()) == 1_000_000
+
+
+def test_labels_of_what_has_no_classes_are_refused():
+    with pytest.raises(DataError, match="targets of float32 are no classes; give whole numbers"):
+        Arrays(torch.zeros(3), torch.zeros(3)).labels()
+    with pytest.raises(DataError, match="Pictures does not know the classes of its samples"):
+        hold_out(TorchDataset(Pictures()))[0].labels()
+
+
+def test_memory_does_not_grow_with_the_part_of_a_file_that_was_read(tmp_path):
+    written = np.lib.format.open_memmap(tmp_path / "x.npy", "w+", np.float32, (60_000, 250))
+    written[:] = np.arange(60_000)[:, None]
+    del written
+    source = Arrays(open_rows(str(tmp_path / "x.npy"), mapped_bytes=2**22), np.zeros(60_000))
+    before = resident_bytes()
+    for block in np.random.default_rng(0).permutation(60):
+        assert source.read(range(block * 1000, block * 1000 + 1000)).inputs[5, 0] == block * 1000 + 5
+    assert resident_bytes() - before < 20e6  # of 60
+
+
+def test_a_file_that_lost_its_end_while_it_was_used_is_named(tmp_path):
+    np.save(tmp_path / "x.npy", np.zeros((100, 1), dtype=np.float32))
+    source = Arrays(open_rows(str(tmp_path / "x.npy"), mapped_bytes=0), np.zeros(100))
+    os.truncate(tmp_path / "x.npy", 328)
+    with pytest.raises(DataError, match=r"x\.npy ends at offset 328; it was whole"):
+        source.read([49, 50])
+
+
+class Torn:
+    """A source whose odd samples are damaged."""
+
+    name, facts = "torn", {}
+
+    def __len__(self):
+        return 20
+
+    def read(self, indices):
+        damages = [Damage(sample=index, file="f", offset=index, reason="torn") for index in indices if index % 2]
+        whole = torch.tensor([index for index in indices if index % 2 == 0])
+        raise DamagedSamples(damages, Batch(whole, whole, whole) if len(whole) else None)
+
+
+def test_a_portion_calls_damaged_samples_by_its_own_numbers():
+    training, _ = hold_out(Torn(), 0.3)
+    with pytest.raises(DamagedSamples) as found:
+        training.read(range(14))
+    rest = found.value.rest
+    numbers = [damage.sample for damage in found.value.damages] + rest.indices.tolist()
+    assert sorted(numbers) == list(range(14))
+    with pytest.raises(DamagedSamples) as found:
+        training.read([numbers[0]])
+    assert found.value.rest is None
 
 
 @pytest.mark.parametrize("kept", [0, 5, 60, 130, 167])
@@ -275,6 +323,13 @@ def test_holding_out_loses_nothing_and_depends_on_the_seed():
     targets = [everything(part).targets for part in (training, validation)]
     assert torch.cat(targets).sort().values.tolist() == list(range(10))
     assert not torch.equal(targets[1], everything(hold_out(source, 0.3, seed=1)[1]).targets)
+
+
+def test_the_same_share_of_every_class_is_held_out_whatever_the_order_of_the_samples():
+    labels = np.array([3, 0, 0, 3, 0, 0, 3, 3, 0, 0, 0, 0])
+    training, validation = hold_out_of_classes(labels, 0.25, seed=0, user="mine")
+    assert sorted([*training, *validation]) == list(range(12))
+    assert np.bincount(labels[validation]).tolist() == [2, 0, 0, 1]
 
 
 @pytest.mark.parametrize("share", [0, 1, 0.04])

@@ -5,7 +5,7 @@ import pathlib
 
 from stretto.job import json_schema
 from stretto.job.fields import all_fields
-from stretto.job.words import MODELS
+from stretto.job.words import DATA, MODELS
 
 ROOT = pathlib.Path(__file__).parents[3]
 
@@ -29,6 +29,13 @@ def test_an_editor_learns_the_arguments_of_a_known_word():
     assert resnet["properties"]["depth"] == {"type": "integer", "minimum": 1}
     assert resnet["properties"]["width"] == {"type": ["integer", "null"], "minimum": 1}
     assert resnet["properties"]["zero_init"] == {"type": "boolean"}
+
+
+def test_an_editor_learns_where_a_list_may_stand_for_a_text():
+    tar = json_schema()["properties"]["data"]["anyOf"][1 + list(DATA).index("tar")]["properties"]
+    either = [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]
+    assert tar["shards"] == {"anyOf": either}
+    assert tar["validation_shards"] == {"anyOf": [*either, {"type": "null"}]}
 
 
 def test_the_schema_knows_defaults_and_refuses_unknown_keys():
