@@ -196,6 +196,7 @@ def launch(
     watch: Watch,
     *,
     slots: int = 4,
+    trainers: int | None = None,
     restarts: int = 3,
     payload: Mapping[str, Any] | None = None,
     preload: tuple[str, ...] = (),
@@ -206,16 +207,17 @@ def launch(
     server = ControlServer(secrets.token_bytes(32), engine.advertise())
     address = server.address
 
-    def assign(view: int, slot: int, rank: int, size: int) -> Assignment:
+    def assign(view: int, slot: int, attempt: int) -> Assignment:
         return Assignment(
             run_id="test",
             view=view,
+            attempt=attempt,
             slot=slot,
-            rank=rank,
-            size=size,
+            rank=slot,
+            size=trainers or slots,
             entry=f"launch_world:{entry}",
             payload=json.dumps(dict(payload or {})),
-            environment={"STRETTO_TEST": str(rank)},
+            environment={"STRETTO_TEST": str(slot)},
             log=log,
         )
 
@@ -223,7 +225,7 @@ def launch(
         server=server,
         engine=engine,
         supervisor=Supervisor(slots=slots, restarts=restarts, abilities=engine.abilities),
-        membership=Membership(slots=slots, restarts=restarts, patience=patience),
+        membership=Membership(slots=slots, trainers=trainers, restarts=restarts, patience=patience),
         assign=assign,
         sinks=[watch],
         preload=preload,

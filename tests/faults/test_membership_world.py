@@ -16,6 +16,7 @@ from stretto.communicate.membership_action import (
     Finish,
     Interrupt,
     Lose,
+    Replacing,
     RequestStop,
     Restarting,
     StartWorkers,
@@ -45,8 +46,9 @@ EVERYTHING_ENDS_S = 120.0
 class SimulatedWorker:
     """Works for a while and is done, or fails: by mistake, or because a peer has gone."""
 
-    def __init__(self, agent: SimulatedAgent, view: int) -> None:
+    def __init__(self, agent: SimulatedAgent, view: int, attempt: int) -> None:
         self.agent, self.view, self.alive, self.frozen = agent, view, True, False
+        self.place = {"view": view, "slot": agent.slot, "attempt": attempt}
         self.said_last_word = False
         world = agent.run.world
         world.after(world.chance.uniform(0.0, 0.3), self._begin)
@@ -55,23 +57,24 @@ class SimulatedWorker:
         if not self.alive:
             return
         run = self.agent.run
-        self.say(WorkerBeat(view=self.view, slot=self.agent.slot))
+        self.say(WorkerBeat(**self.place))
         run.world.every(1.0, self._beat)
-        run.world.after(run.work_s * run.world.chance.uniform(0.9, 1.1), self._finish)
+        if self.agent.slot < run.trainers:  # those that serve have no end of their own
+            run.world.after(run.work_s * run.world.chance.uniform(0.9, 1.1), self._finish)
 
     def _beat(self) -> bool:
-        self.say(WorkerBeat(view=self.view, slot=self.agent.slot))
+        self.say(WorkerBeat(**self.place))
         return self.alive
 
     def _finish(self) -> None:
         if self.alive and not self.frozen and not self.said_last_word:
-            self.end(WorkerDone(view=self.view, slot=self.agent.slot, result={"view": self.view}), 0)
+            self.end(WorkerDone(**self.place, result={"view": self.view}), 0)
 
     def fail(self, *, collateral: bool) -> None:
         if self.alive and not self.frozen and not self.said_last_word:
             words = {"cause": "c", "words": "w", "trace": "t", "collateral": collateral}
             self.agent.run.mistakes += [] if collateral else [self.view]
-            self.end(WorkerFailed(view=self.view, slot=self.agent.slot, **words), 1)
+            self.end(WorkerFailed(**self.place, **words), 1)
 
     def end(self, last_word, code: int) -> None:
         self.say(last_word)
@@ -95,7 +98,7 @@ class SimulatedAgent:
         self.run, self.slot, self.alive, self.frozen, self.joined = run, slot, True, False, False
         self.machine = Slot()
         self.worker: SimulatedWorker | None = None
-        self.highest_view = 0
+        self.highest = (0, 0)
         self.up = Link(run.world, lambda message: run.from_agent(self, message), **run.weather)
         self.down = Link(run.world, self._hear, **run.weather)
         run.world.after(run.world.chance.uniform(0.1, 1.0), self._join)
@@ -130,11 +133,13 @@ class SimulatedAgent:
                         self.up.send(action.message)
                 case StartWorker():
                     assert self.worker is None, "two workers in one slot"
-                    assert action.assignment.view > self.highest_view, "a view was started twice in one slot"
-                    self.highest_view = action.assignment.view
+                    view, attempt = action.assignment.view, action.assignment.attempt
+                    assert (view, attempt) > self.highest, "an attempt was started twice in one slot"
+                    assert not attempt or self.slot >= self.run.trainers, "a seat that trains was filled again"
+                    self.highest = (view, attempt)
                     obeyed = self.joined and self.run.agents[self.slot] is self
-                    assert not obeyed or self.highest_view == self.run.views[-1], "a worker of an old view began"
-                    self.worker = SimulatedWorker(self, action.assignment.view)
+                    assert not obeyed or view == self.run.views[-1], "a worker of an old view began"
+                    self.worker = SimulatedWorker(self, view, attempt)
                 case EndWorker() if self.worker is not None:
                     self.run.world.after(0.02, partial(self.worker.die, -signal.SIGKILL))
 
@@ -155,9 +160,12 @@ class Run:
     def __init__(self, world: World, membership: type[Membership], weather: dict) -> None:
         chance = world.chance
         self.world, self.weather = world, weather
-        self.slots, self.restarts = chance.randint(1, 5), chance.randint(0, 4)
+        self.trainers, self.restarts = chance.randint(1, 5), chance.randint(0, 4)
+        self.slots = self.trainers + chance.choice([0, 0, 1, 2])
         self.work_s = chance.uniform(0.5, 12.0)
-        self.membership = membership(slots=self.slots, restarts=self.restarts, patience=PATIENCE)
+        self.membership = membership(
+            slots=self.slots, trainers=self.trainers, restarts=self.restarts, patience=PATIENCE
+        )
         self.supervisor = Supervisor(
             slots=self.slots, restarts=12, abilities=ABILITIES, warn_after_s=5.0, give_up_after_s=30.0
         )
@@ -166,13 +174,16 @@ class Run:
         self.hints: list[SlotEnded] = []
         self.views: list[int] = []
         self.mistakes: list[int] = []
-        self.restarted = 0
+        self.restarted = self.replaced = 0
         self.ends: list = []
         self.interrupted = False
 
     def tell(self, event) -> None:
         fenced = self.membership.fenced
-        obsolete = isinstance(event, WorkerBeat | WorkerDone | WorkerFailed) and event.view != self.membership.view
+        obsolete = isinstance(event, WorkerBeat | WorkerDone | WorkerFailed) and (event.view, event.attempt) != (
+            self.membership.view,
+            self.membership.attempt_of(event.slot),
+        )
         actions = self.membership.on_event(event, self.world.now_s)
         assert not obsolete or self.membership.fenced > fenced, "a worker of an old view was obeyed"
         self.obey(actions)
@@ -198,12 +209,14 @@ class Run:
                 case StartWorkers():
                     self._start(action)
                 case StopWorkers():
-                    self._send(action.slots, StopWorker(view=action.view))
+                    for slot in action.slots:
+                        self._send((slot,), StopWorker(view=action.view, attempt=self.membership.attempt_of(slot)))
                 case RequestStop():
                     self._send(action.slots, StopTraining(reason=action.reason))
                 case DropAgent():
                     self._hang_up(action.slot)
-                case Restarting():
+                case Restarting() | Replacing():
+                    self.replaced += isinstance(action, Replacing)
                     self.restarted += 1
                     assert self.restarted <= self.restarts, "more restarts than the budget"
                 case _:
@@ -219,7 +232,9 @@ class Run:
                 assert not (obeyed and agent.worker), "a view began while a worker of an old one was there"
             assert sorted(rank for _slot, rank in action.ranks) == list(range(self.slots)), "ranks are not unique"
         for slot, rank in action.ranks:
-            assignment = Assignment(run_id="r", view=action.view, slot=slot, rank=rank, size=action.size, entry="e:e")
+            attempt = self.membership.attempt_of(slot)
+            place = {"view": action.view, "attempt": attempt, "slot": slot, "rank": rank, "size": action.size}
+            assignment = Assignment(run_id="r", entry="e:e", **place)
             self._send((slot,), Start(assignment=assignment))
 
     def _send(self, slots, message) -> None:
@@ -250,7 +265,8 @@ class Run:
 
     def from_agent(self, agent: SimulatedAgent, beat: Beat) -> None:
         if agent.joined and self.agents[agent.slot] is agent and not self.ends:
-            self.tell(AgentBeat(slot=agent.slot, view=beat.view, running=beat.running, code=beat.code))
+            place = {"slot": agent.slot, "view": beat.view, "attempt": beat.attempt}
+            self.tell(AgentBeat(**place, running=beat.running, code=beat.code))
 
     def from_worker(self, worker: SimulatedWorker, event) -> None:
         # A worker has a connection of its own, and even one of a lost agent may still be talking.
@@ -270,7 +286,8 @@ class Run:
     def peers_notice(self, gone: SimulatedWorker) -> None:
         for agent in self.every_agent:
             peer = agent.worker
-            if peer is not None and peer.view == gone.view and not gone.said_last_word:
+            serves = gone.agent.slot >= self.trainers or agent.slot >= self.trainers
+            if peer is not None and peer.view == gone.view and not gone.said_last_word and not serves:
                 self.world.after(self.world.chance.uniform(0.0, 0.5), lambda peer=peer: peer.fail(collateral=True))
 
     def plan_faults(self) -> None:
@@ -335,12 +352,17 @@ def tell_story(world: World, membership: type[Membership] = Membership, weather:
 
 def test_two_thousand_runs_over_connections_that_break():
     ends: dict[str, int] = {}
+    replaced = 0
 
     def story(world: World) -> None:
-        name = type(tell_story(world).ends[0]).__name__
+        nonlocal replaced
+        run = tell_story(world)
+        replaced += run.replaced
+        name = type(run.ends[0]).__name__
         ends[name] = ends.get(name, 0) + 1
 
     assert explore(story, range(2000)) == 2000
+    assert replaced > 100, "hardly a seat that serves was filled again"
     assert min(ends.get(name, 0) for name in ("Finish", "Fail", "Lose", "Interrupt")) > 20, ends
 
 
@@ -360,7 +382,7 @@ class Gullible(Membership):
 
     def _agent_beat(self, event: AgentBeat, now_s: float) -> list:
         if self.phase is Phase.FORMING and not event.running:
-            event = replace(event, view=self.view)
+            event = replace(event, view=self.view, attempt=99)
         return super()._agent_beat(event, now_s)
 
 

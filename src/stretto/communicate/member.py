@@ -11,10 +11,10 @@ from stretto.communicate.membership_event import WorkerFailed
 
 @dataclass(slots=True)
 class Agent:
-    """`cleared` is the last view of which this agent surely has no worker any more, and will start none."""
+    """`cleared` is the last (view, attempt) of which this agent surely has no worker any more, and will start none."""
 
     heard_s: float
-    cleared: int
+    cleared: tuple[int, int]
 
 
 class State(enum.Enum):
@@ -30,12 +30,17 @@ class State(enum.Enum):
 
 @dataclass(slots=True)
 class Worker:
-    """A worker of the present view; it `acts` as long as no last word or end of it is known."""
+    """A worker of the present view; it `acts` as long as no last word or end of it is known.
+
+    One that does not train is replaced by another attempt when it is lost, and the view goes on.
+    """
 
     rank: int
     heard_s: float
     state: State = State.STARTING
     result: dict[str, Any] = field(default_factory=dict)
+    trains: bool = True
+    attempt: int = 0
 
     @property
     def acts(self) -> bool:

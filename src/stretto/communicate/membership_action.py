@@ -53,6 +53,16 @@ class Restarting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Replacing:
+    """A seat that does not train was lost because of `reason`; the view goes on and the seat is filled again."""
+
+    view: int
+    slot: int
+    reason: str
+    left: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Finish:
     """Everybody is done; this is the result of rank 0."""
 
@@ -61,10 +71,11 @@ class Finish:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fail:
-    """A worker's code raised, this one first."""
+    """A seat's code raised, this one first; `rank` is its number among those of its role."""
 
     rank: int
     failure: WorkerFailed
+    role: str = "worker"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,4 +93,4 @@ class Interrupt:
 
 
 End = Finish | Fail | Lose | Interrupt
-Action = StartWorkers | StopWorkers | RequestStop | DropAgent | Restarting | End
+Action = StartWorkers | StopWorkers | RequestStop | DropAgent | Restarting | Replacing | End

@@ -23,15 +23,16 @@ class AgentLost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentBeat:
-    """A slot's agent lives and tells how its worker is: of which view, running or ended with which code.
+    """A slot's agent lives and tells how its worker is: of which view and attempt, running or ended with which code.
 
-    `running=False` also says that the agent will start no worker of this view any more.
+    `running=False` also says that the agent will start no worker of this view, up to this attempt, any more.
     """
 
     slot: int
     view: int
     running: bool
     code: int | None = None
+    attempt: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +41,7 @@ class WorkerBeat:
 
     view: int
     slot: int
+    attempt: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +50,7 @@ class WorkerReady:
 
     view: int
     slot: int
+    attempt: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +60,7 @@ class WorkerDone:
     view: int
     slot: int
     result: dict[str, Any]
+    attempt: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +74,7 @@ class WorkerFailed:
     trace: str
     collateral: bool = False
     exit_code: int = 3
+    attempt: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

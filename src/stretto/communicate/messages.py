@@ -38,6 +38,7 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     rank: int
     size: int
     entry: str
+    attempt: int = 0
     local_rank: int = 0
     local_size: int = 1
     host: str = "127.0.0.1"
@@ -56,6 +57,7 @@ class Hello(Message, frozen=True, kw_only=True):
     slot: int
     pid: int
     view: int = 0
+    attempt: int = 0
 
 
 class Refused(Message, frozen=True, kw_only=True):
@@ -74,6 +76,7 @@ class Beat(Message, frozen=True, kw_only=True):
     view: int = 0
     running: bool = False
     code: int | None = None
+    attempt: int = 0
 
 
 # From the coordinator to an agent.
@@ -87,18 +90,19 @@ class Welcome(Message, frozen=True, kw_only=True):
 
 
 class Start(Message, frozen=True, kw_only=True):
-    """Start a worker for this assignment, unless one of this view or a later one was started or stopped before."""
+    """Start a worker for this assignment, unless one of its view and attempt, or a later one, began or was stopped."""
 
     assignment: Assignment
 
 
 class StopWorker(Message, frozen=True, kw_only=True):
-    """End the worker of this view or an earlier one, and never start one of these views again.
+    """End the worker of this view and attempt or an earlier one, and never start one of these again.
 
     The worker has `grace_s` after SIGTERM before it is killed; with zero it is killed at once.
     """
 
     view: int
+    attempt: int = 0
     grace_s: float = 0.0
 
 
@@ -215,6 +219,30 @@ class StoreCount(Request, frozen=True, kw_only=True):
     """Answered with the number of keys."""
 
 
+# A worker's account of the data it has used.
+
+
+class LedgerBegin(Request, frozen=True, kw_only=True):
+    """A view begins to train after update `step`, at this place of an epoch that has so many samples.
+
+    `uses` are what the checkpoint knows to be used and may not have been noted: a seat and a series of parts each.
+    Answered when the ledger stands where the checkpoint does; `found` says whether it could be written.
+    """
+
+    step: int
+    epoch: int
+    place: int
+    samples: int
+    uses: tuple[tuple[int, ...], ...] = ()
+
+
+class LedgerUse(Request, frozen=True, kw_only=True):
+    """Series of parts that this worker has used; answered when they are noted for good, or `found` is False."""
+
+    uses: tuple[tuple[int, ...], ...]
+
+
+LedgerRequest = LedgerBegin | LedgerUse
 StoreRequest = StoreSet | StoreWait | StoreCheck | StoreAdd | StoreCompareSet | StoreDelete | StoreCount
 AnyMessage = (
     Hello
@@ -231,6 +259,7 @@ AnyMessage = (
     | Report
     | Done
     | Failed
+    | LedgerRequest
     | StoreRequest
 )
 

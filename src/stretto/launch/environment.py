@@ -6,7 +6,16 @@ import sys
 
 
 def seat_environment(
-    *, run_id: str, view: int, restarts: int, rank: int, size: int, local_rank: int, local_size: int, threads: int
+    *,
+    run_id: str,
+    view: int,
+    restarts: int,
+    rank: int,
+    size: int,
+    local_rank: int,
+    local_size: int,
+    threads: int,
+    role: str = "worker",
 ) -> dict[str, str]:
     """What a seat sees of its place, so that a plain script can call `init_process_group()` and needs no change.
 
@@ -25,7 +34,7 @@ def seat_environment(
         "GROUP_WORLD_SIZE": 1,
         "ROLE_RANK": rank,
         "ROLE_WORLD_SIZE": size,
-        "ROLE_NAME": "worker",
+        "ROLE_NAME": role,
         "MASTER_ADDR": "127.0.0.1",
         "GLOO_SOCKET_IFNAME": "lo0" if sys.platform == "darwin" else "lo",  # all seats are on this host
         "TORCHELASTIC_RUN_ID": run_id,

@@ -91,7 +91,8 @@ class Nursery:
         os.environ.update(assignment.environment)
         if assignment.log is not None:
             _redirect(Path(assignment.log))
-        hello = Hello(role="worker", slot=assignment.slot, view=assignment.view, pid=os.getpid())
+        turn = {"view": assignment.view, "attempt": assignment.attempt}
+        hello = Hello(role="worker", slot=assignment.slot, pid=os.getpid(), **turn)
         try:
             connection = ControlConnection.dial(self._address, self._key, hello)
         except (PeerLost, WireError):

@@ -128,7 +128,7 @@ class InlineEngine:
                 waking.send(b"\0")
 
         def hire(assignment: Assignment) -> ThreadedWorker:
-            hello = Hello(role="worker", slot=slot, view=assignment.view, pid=os.getpid())
+            hello = Hello(role="worker", slot=slot, view=assignment.view, attempt=assignment.attempt, pid=os.getpid())
             connection = ControlConnection.dial(self._address, self._key, hello)
             return ThreadedWorker(assignment, ControlClient(connection), self._objects, wake)
 

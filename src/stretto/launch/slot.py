@@ -37,19 +37,20 @@ Action = StartWorker | EndWorker | Say | Depart
 
 
 class Slot:
-    """One slot: at most one worker at a time, and never one of a view that was started or stopped here before."""
+    """One slot: at most one worker at a time, and never one of a view and attempt that were started or stopped here."""
 
     def __init__(self) -> None:
         self.kill_at_s: float | None = None
-        self._view = 0
-        self._fence = 0
+        self._latest = (0, 0)  # view and attempt of the last worker
+        self._fence = (0, 0)  # up to here no worker may start any more
         self._running = False
         self._code: int | None = None
         self._leaving = False
 
     def beat(self) -> Beat:
         """How the worker is, as the coordinator shall know it."""
-        return Beat(view=self._view, running=self._running, code=self._code)
+        view, attempt = self._latest
+        return Beat(view=view, attempt=attempt, running=self._running, code=self._code)
 
     def on_message(self, message: Message, now_s: float) -> list[Action]:
         """What to do because the coordinator said this; other messages are ignored."""
@@ -66,7 +67,7 @@ class Slot:
     def on_worker_ended(self, code: int) -> list[Action]:
         """What to do because the worker has ended with this code (negative: by that signal)."""
         self._running, self._code, self.kill_at_s = False, code, None
-        self._view = max(self._view, self._fence)
+        self._latest = max(self._latest, self._fence)
         return [Say(self.beat()), *([Depart()] if self._leaving else [])]
 
     def on_tick(self, now_s: float) -> list[Action]:
@@ -77,18 +78,20 @@ class Slot:
         return [EndWorker(force=True)]
 
     def _start(self, assignment: Assignment) -> list[Action]:
-        if self._running or self._leaving or assignment.view <= max(self._view, self._fence):
+        wanted = (assignment.view, assignment.attempt)
+        if self._running or self._leaving or wanted <= max(self._latest, self._fence):
             return [Say(self.beat())]
-        self._view, self._running, self._code = assignment.view, True, None
+        self._latest, self._running, self._code = wanted, True, None
         return [StartWorker(assignment), Say(self.beat())]
 
     def _stop(self, message: StopWorker, now_s: float) -> list[Action]:
-        if message.view < self._view:
+        fence = (message.view, message.attempt)
+        if fence < self._latest:
             return [Say(self.beat())]
-        self._fence = max(self._fence, message.view)
+        self._fence = max(self._fence, fence)
         if self._running:
             return [*([EndWorker(force=False)] if message.grace_s else []), *self._let_end(message.grace_s, now_s)]
-        self._view = self._fence
+        self._latest = self._fence
         return [Say(self.beat())]
 
     def _let_end(self, grace_s: float, now_s: float) -> list[Action]:

@@ -63,8 +63,23 @@ def _best(event: Event) -> str:
     return f"best {metric} so far{'' if value is None else f': {figure(value)}'}{_at(event.step)}"
 
 
+def _replaced(event: Event) -> str:
+    return "replacing" + _because(event, "reason")
+
+
+def _damaged(event: Event) -> str:
+    told = event.values
+    return f"left out: {told.get('file')} at offset {told.get('offset')}" + _because(event, "reason")
+
+
+def _shares(event: Event) -> str:
+    shares = ", ".join(f"{share:.0%}" for share in event.values.get("shares", ()))
+    return f"sharing batches by measured speed: {shares}"
+
+
 def _failed(event: Event) -> str:
-    who = "" if event.seat is None else f"worker {event.seat} "
+    told = event.values
+    who = "" if event.seat is None else f"{told.get('role', 'worker')} {told.get('rank', event.seat)} "
     return f"{who}failed" + _because(event, "cause") + _because(event, "message")
 
 
@@ -80,7 +95,7 @@ def _at(step: int | None) -> str:
     return "" if step is None else f" at step {step:,}"
 
 
-_GRAVE: Final = frozenset({"checkpoint_damaged", "restarted", "warning", "failed"})
+_GRAVE: Final = frozenset({"checkpoint_damaged", "restarted", "replaced", "sample_damaged", "warning", "failed"})
 _SENTENCES: Final[Mapping[str, Callable[[Event], str]]] = {
     "run_started": _run,
     "training_started": _resumed,
@@ -88,7 +103,10 @@ _SENTENCES: Final[Mapping[str, Callable[[Event], str]]] = {
     "checkpoint_saved": _saved,
     "checkpoint_damaged": _said("checkpoint damaged", "message"),
     "best": _best,
+    "shares": _shares,
     "restarted": _restarted,
+    "replaced": _replaced,
+    "sample_damaged": _damaged,
     "warning": _said("warning", "message"),
     "stopping": _said("stopping", "reason"),
     "finished": _finished,

@@ -70,7 +70,7 @@ class Overview:
             self._stand_at(event)
         elif event.kind == "view_started":
             self.seats = {seat: SeatState(state="starting") for seat in range(event.values.get("workers") or 0)}
-        elif event.kind == "worker_ready" and event.seat is not None:
+        elif event.kind == "worker_ready" and event.seat in self.seats:  # seats behind them serve
             self.seats[event.seat] = SeatState(state="ready")
         elif event.kind == "progress":
             self._progress(event)

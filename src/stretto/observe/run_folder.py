@@ -68,6 +68,11 @@ class RunFolder:
         return self.path / "checkpoints"
 
     @property
+    def ledger(self) -> Path:
+        """Which worker used which samples in which update."""
+        return self.path / "ledger.sqlite"
+
+    @property
     def model(self) -> Path:
         """The best weights, in the Hugging Face layout."""
         return self.path / "model"

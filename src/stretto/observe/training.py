@@ -53,6 +53,10 @@ class Training:
         """Send an event to the launching process, whose sinks write and show it."""
         self.report(event)
 
+    def warn(self, message: str) -> None:
+        """Tell whoever watches of something that is not as it should be."""
+        self.emit(self.event("warning", message=message))
+
     def event(self, kind: str, **values: Any) -> Event:
         """Make an event that says where this worker stands now.
 

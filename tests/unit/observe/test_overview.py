@@ -19,6 +19,10 @@ def test_an_overview_holds_what_the_events_told():
     assert {seat: state.state for seat, state in seen.seats.items()} == {0: "training", 1: "training"}
 
 
+def test_seats_that_serve_are_no_workers():
+    assert set(overview(*run_events(workers=2), Event(kind="worker_ready", seat=2)).seats) == {0, 1}
+
+
 def test_samples_per_second_are_those_of_all_workers_together():
     assert overview(*run_events(workers=3)).samples_per_s == pytest.approx(300 + 301 + 302)
 
