@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -38,3 +41,24 @@ def _fork(rank: int, size: int, act: Callable[[int], Any], folder: Path, save: C
         code = 0
     finally:
         os._exit(code)
+
+
+@contextmanager
+def child(act: Callable[[], Any]) -> Iterator[int]:
+    """Run `act` in a forked process, whose id is given; it is killed and reaped at the end, if it still runs."""
+    pid = os.fork()
+    if not pid:
+        code = 1
+        try:
+            act()
+            code = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(code)
+    try:
+        yield pid
+    finally:
+        with suppress(ProcessLookupError, ChildProcessError):
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)

@@ -106,6 +106,28 @@ def evaluate(run: str, checkpoint: str, overrides: Sequence[str], as_json: bool)
     )
 
 
+@stretto.command(epilog=example("stretto ledger runs/resnet-digits-20260102-030405"))
+@run_folder
+@as_json
+def ledger(run: str, as_json: bool) -> None:
+    """Audit which samples a run has used.
+
+    Every sample must be used exactly once per epoch, whatever was killed; also while the run goes on. The exit code is
+    1 where that does not hold.
+    """
+    from stretto.checkpoint.ledger_file import read_ledger
+    from stretto.data.audit import audit, describe
+    from stretto.observe.run_folder import RunFolder
+
+    noted = read_ledger(RunFolder.open(Path(run)).ledger)
+    found = audit(noted)
+    damaged = [{"sample": sample, "words": words} for sample, words in noted.damaged]
+    values = {"epochs": [each.values() for each in found], "damaged": damaged}
+    click.echo(json.dumps(values) if as_json else "\n".join(describe(noted, found)))
+    if not all(each.sound for each in found):
+        sys.exit(1)
+
+
 @stretto.command(
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
     epilog=example("stretto run train.py --workers 4 -- --epochs 3"),

@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from stretto.communicate import control
+from stretto.communicate import control, handshake
 from stretto.communicate.control import Arrived, Connected, Lost
 from stretto.communicate.control_client import ControlClient, ControlConnection
 from stretto.communicate.control_server import PENDING_LIMIT, ControlServer
@@ -86,10 +86,10 @@ def raw(served):
 def opened(served):
     """A socket with a session, as an honest caller has it before it says hello."""
     sock, nonce = raw(served), os.urandom(32)
-    sock.sendall(control.opening(nonce))
+    sock.sendall(handshake.opening(nonce))
     reply = b""
-    while len(reply) < control.REPLY_BYTES:
-        reply += sock.recv(control.REPLY_BYTES)
+    while len(reply) < handshake.REPLY_BYTES:
+        reply += sock.recv(handshake.REPLY_BYTES)
     return sock, control.accept(KEY, nonce, reply)
 
 
@@ -113,7 +113,7 @@ def test_two_thousand_hostile_connections_do_not_keep_an_honest_one_from_being_s
             try:
                 sock.sendall(chance.randbytes(chance.randint(0, 200)))
                 if number % 3 == 0:
-                    sock.sendall(control.opening(chance.randbytes(32)) + chance.randbytes(100))
+                    sock.sendall(handshake.opening(chance.randbytes(32)) + chance.randbytes(100))
             except ConnectionError:
                 pass
         if number % 200 == 0:
@@ -169,7 +169,7 @@ def test_a_coordinator_that_is_none_is_not_believed():
             sock, _ = impostor.accept()
             with sock:
                 sock.recv(100)
-                sock.sendall(bytes(control.REPLY_BYTES))
+                sock.sendall(bytes(handshake.REPLY_BYTES))
 
         thread = threading.Thread(target=pretend)
         thread.start()

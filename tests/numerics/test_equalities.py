@@ -16,6 +16,7 @@ from stretto.data.order import Permutation, mix_seeds
 from stretto.observe.callback import Callback
 from stretto.observe.run_folder import RunFolder
 from stretto.observe.training import Training
+from stretto.roles.balance import Balance
 from stretto.run.equipment import weights_of
 
 
@@ -70,6 +71,24 @@ def test_n_workers_are_one_big_batch(workers: int, changes: dict[str, Any], tmp_
     model = lambda: Busy(dropout=0.0).double()
     alone = train(a_job(**changes), tmp_path / "one", model=model)[0]
     spread = train(a_job(workers, **changes), tmp_path / "many", model=model)
+    assert_equal(spread, alone)
+
+
+@pytest.mark.parametrize("accumulate", [1, 2])
+def test_unequal_shares_are_the_same_big_batch(accumulate: int, tmp_path: Path, monkeypatch: Any) -> None:
+    """Shares as of workers of very different speed, which change during the training."""
+    told: dict[int, int] = {}
+
+    def shares(balance: Balance) -> tuple[float, ...]:
+        told[id(balance)] = told.get(id(balance), 0) + 1
+        return (0.7, 0.2, 0.1) if told[id(balance)] % 2 else (0.05, 0.05, 0.9)
+
+    monkeypatch.setattr(Balance, "shares", shares)
+    model = lambda: Busy(dropout=0.0).double()
+    changes = {"training__until": "8ep", "training__accumulate": accumulate}
+    alone = train(a_job(**changes), tmp_path / "one", model=model)[0]
+    spread = train(a_job(3, cluster__shares="measured", **changes), tmp_path / "many", model=model)
+    assert list(told.values()) == [2, 2, 2]
     assert_equal(spread, alone)
 
 

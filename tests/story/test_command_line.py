@@ -59,9 +59,10 @@ def test_check_tells_what_would_be_run(tell, here):
 def test_a_module_that_is_not_there_is_missed_before_anything_starts_and_none_is_imported(tell, here):
     (here / "there.py").write_text("raise RuntimeError('imported')")
     words = ("model=nowhere.nets:Net", "task=there:loss", 'callbacks=["held:Held", "gone:Away"]')
+    words += ("loading.order=lost:Order", 'loading.transform=[flip, "far:Off"]')
     told = tell("train", "job.yaml", *words)
     assert (told.code, told.out) == (2, "")
-    missing = [("model", "nowhere"), ("callbacks.1", "gone")]
+    missing = [("model", "nowhere"), ("loading.order", "lost"), ("loading.transform.1", "far"), ("callbacks.1", "gone")]
     remedy = "start where it can be imported"
     assert told.err.splitlines() == [f'stretto: {key}: there is no module "{name}"; {remedy}' for key, name in missing]
     assert not (here / "runs").exists()
@@ -115,7 +116,7 @@ def test_a_run_leaves_its_result_on_standard_output_and_its_progress_beside_it(t
     assert "validation loss" in done.stderr
     assert "finished: the budget is used up" in done.stderr
     assert {path.name for path in (folder / "runs" / "first").iterdir()} == {
-        "job.yaml", "plan.json", "events.jsonl", "result.json", "checkpoints", "model", "logs",
+        "job.yaml", "plan.json", "events.jsonl", "ledger.sqlite", "result.json", "checkpoints", "model", "logs",
     }  # fmt: skip
 
 
@@ -251,7 +252,7 @@ def test_the_help_of_every_command_shows_an_example(words, tell):
 def test_help_tells_every_command_and_what_the_exit_codes_mean(tell):
     told = tell("--help")
     assert {line.split()[0] for line in told.out.partition("Commands:\n")[2].partition("\n\n")[0].splitlines()} == {
-        "train", "check", "resume", "evaluate", "run", "runs", "schema", "completion",
+        "train", "check", "resume", "evaluate", "ledger", "run", "runs", "schema", "completion",
     }  # fmt: skip
     assert all(f" {code} " in told.out for code in (0, 1, 2, 3, 4, 5, 130))
     assert "..." not in told.out.partition("Commands:\n")[2]

@@ -22,6 +22,7 @@ class Alone:
     size = 1
     sent_bytes = 0
     received_bytes = 0
+    waited_s = 0.0
 
     def sum(self, tensor: Tensor) -> Done:
         """Leave the tensor as it is."""

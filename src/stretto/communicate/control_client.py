@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-from stretto.communicate import control
+from stretto.communicate import control, handshake
 from stretto.communicate.control import Session
 from stretto.communicate.messages import Answer, Beat, Done, Failed, Hello, Message, Ready, Report, Request
 from stretto.errors import PeerLost, WireError
@@ -27,10 +27,14 @@ _GONE: Final = "the coordinator has gone"
 
 
 class ControlConnection:
-    """A connection to the coordinator that proved itself both ways: send, receive, nothing else and no thread."""
+    """A connection to the coordinator that proved itself both ways: send, receive, nothing else and no thread.
 
-    def __init__(self, sock: socket.socket, session: Session, hello: Hello) -> None:
+    `parcel_key` is what the run's seats prove themselves with towards each other.
+    """
+
+    def __init__(self, sock: socket.socket, session: Session, hello: Hello, parcel_key: bytes) -> None:
         self.hello = hello
+        self.parcel_key = parcel_key
         self._socket = sock
         self._session = session
         self._sending = threading.Lock()
@@ -55,15 +59,15 @@ class ControlConnection:
         sock = socket.create_connection(address, timeout=_REPLY_S)
         try:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            nonce = os.urandom(control.NONCE_BYTES)
-            sock.sendall(control.opening(nonce))
-            session = control.accept(key, nonce, _receive_exactly(sock, control.REPLY_BYTES))
+            nonce = os.urandom(handshake.NONCE_BYTES)
+            sock.sendall(handshake.opening(nonce))
+            session = control.accept(key, nonce, _receive_exactly(sock, handshake.REPLY_BYTES))
             sock.sendall(session.seal(hello, hello.view))
             sock.settimeout(None)
         except BaseException:
             sock.close()
             raise
-        return cls(sock, session, hello)
+        return cls(sock, session, hello, handshake.of_purpose(key, b"parcels"))
 
     def fileno(self) -> int:
         """For a selector."""
@@ -121,7 +125,7 @@ class ControlClient:
     def __init__(
         self, connection: ControlConnection, *, beat_s: float = 1.0, on_lost: Callable[[], None] | None = None
     ) -> None:
-        self.hello = connection.hello
+        self.hello, self.parcel_key = connection.hello, connection.parcel_key
         self._connection = connection
         self._beat_s = beat_s
         self._on_lost = on_lost
@@ -141,10 +145,25 @@ class ControlClient:
 
     def request(self, message: Request, timeout_s: float = 60.0) -> Answer:
         """Send a request and wait for its answer; `PeerLost` when none comes within `timeout_s`."""
+        return self.answer(self.ask(message), timeout_s)
+
+    def ask(self, message: Request) -> int:
+        """Send a request and return its number, by which `answered` and `answer` know it."""
         with self._changed:
             self._numbered += 1
             number = self._numbered
         self.send(msgspec.structs.replace(message, request=number))
+        return number
+
+    def answered(self, number: int, wait_s: float = 0.0) -> bool:
+        """Whether the answer to a request has come, or comes within `wait_s`."""
+        if number not in self._answers and wait_s:
+            with self._changed:
+                self._changed.wait_for(lambda: number in self._answers or self._lost is not None, wait_s)
+        return number in self._answers
+
+    def answer(self, number: int, timeout_s: float = 60.0) -> Answer:
+        """Wait for the answer to a request; `PeerLost` when none comes within `timeout_s`."""
         with self._changed:
             self._changed.wait_for(lambda: number in self._answers or self._lost is not None, timeout_s)
             answer = self._answers.pop(number, None)
@@ -160,6 +179,12 @@ class ControlClient:
                 self._check()
             return []
         return [self._pushed.popleft() for _ in range(len(self._pushed))]
+
+    def await_push(self) -> list[Message]:
+        """Wait until the coordinator says something, and return it."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._pushed or self._lost is not None)
+        return self.pushed()
 
     def ready(self) -> None:
         """Say that this worker has met its peers."""

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from stretto.communicate.transport import Waiting
 from stretto.errors import PeerLost
 
 Combine = Callable[[list[Tensor]], Any]
@@ -47,7 +48,7 @@ class MemoryWorld:
         """Run the body as the seat `rank`, in its turns; leaving the body leaves the group."""
         with self._change:
             self._await_turn(rank)
-        transport = MemoryTransport(self, rank, "main")
+        transport = MemoryTransport(self, rank, "main", Waiting())
         try:
             yield transport
         finally:
@@ -119,30 +120,40 @@ class MemoryWorlds:
 class MemoryTransport:
     """One seat's end of a `MemoryWorld`."""
 
-    def __init__(self, world: MemoryWorld, rank: int, channel: str) -> None:
+    def __init__(self, world: MemoryWorld, rank: int, channel: str, waiting: Waiting) -> None:
         self.rank, self.size = rank, world.size
         self.sent_bytes = self.received_bytes = 0
         self._world, self._channel, self._calls = world, channel, 0
+        self._waiting = waiting
+
+    @property
+    def waited_s(self) -> float:
+        """How long this seat has let the others run."""
+        return self._waiting.seconds
 
     def sum(self, tensor: Tensor) -> MemorySum:
         """Begin to sum a tensor over the seats, in the order of ranks."""
         key = self._bring(tensor, lambda parts: torch.stack(parts).sum(0))
-        return MemorySum(self._world, key, self.rank, tensor)
+        return MemorySum(self, key, tensor)
 
     def gather(self, tensor: Tensor, uneven: bool = False) -> list[Tensor]:
         """Return every seat's tensor."""
         key = self._bring(tensor, lambda parts: [part.detach().clone() for part in parts])
-        return [part.clone() for part in self._world.take(key, self.rank)]
+        return [part.clone() for part in self.take(key)]
 
     def broadcast(self, tensor: Tensor, source: int = 0) -> None:
         """Take over the tensor of the seat `source`."""
         key = self._bring(tensor, lambda parts: parts[source].detach().clone())
         with torch.no_grad():
-            tensor.copy_(self._world.take(key, self.rank))
+            tensor.copy_(self.take(key))
+
+    def take(self, key: tuple[str, int]) -> Any:
+        """Wait for a meeting that this seat has brought its part to."""
+        return self._waiting.count(lambda: self._world.take(key, self.rank))
 
     def split(self, purpose: str) -> MemoryTransport:
         """Return a channel of its own."""
-        return MemoryTransport(self._world, self.rank, f"{self._channel}/{purpose}")
+        return MemoryTransport(self._world, self.rank, f"{self._channel}/{purpose}", self._waiting)
 
     def close(self) -> None:
         """Leave the group, so that nobody waits for this seat."""
@@ -161,13 +172,13 @@ class MemoryTransport:
 class MemorySum:
     """A sum among threads that has begun."""
 
-    def __init__(self, world: MemoryWorld, key: tuple[str, int], rank: int, tensor: Tensor) -> None:
-        self._world, self._key, self._rank, self._tensor = world, key, rank, tensor
+    def __init__(self, transport: MemoryTransport, key: tuple[str, int], tensor: Tensor) -> None:
+        self._transport, self._key, self._tensor = transport, key, tensor
 
     def wait(self) -> None:
         """Copy the sum into the tensor once every seat has brought its part."""
         with torch.no_grad():
-            self._tensor.copy_(self._world.take(self._key, self._rank))
+            self._tensor.copy_(self._transport.take(self._key))
 
 
 def _random_state() -> tuple[Any, ...]:

@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.distributed.distributed_c10d import Store
 
 from stretto.communicate.mesh import LARGEST_BYTES, Mesh
-from stretto.communicate.transport import gather_bytes
+from stretto.communicate.transport import Waiting, gather_bytes
 from stretto.errors import PeerLost
 
 
@@ -23,10 +23,10 @@ class ProcessGroup:
     The death of a peer breaks its connections, which makes everybody's present exchange raise `PeerLost` at once.
     """
 
-    def __init__(self, group: dist.ProcessGroup, mesh: Mesh | None, channels: list[int]) -> None:
+    def __init__(self, group: dist.ProcessGroup, mesh: Mesh | None, channels: list[int], waiting: Waiting) -> None:
         self.rank, self.size = group.rank(), group.size()
         self.sent_bytes = self.received_bytes = 0
-        self._group, self._mesh = group, mesh
+        self._group, self._mesh, self._waiting = group, mesh, waiting
         self._channels = channels  # shared by all that were split from one: the next free channel of the mesh
         self._channel = channels[0]
         channels[0] += 1
@@ -43,16 +43,21 @@ class ProcessGroup:
         """Use the default group that has been formed, with a mesh beside it where all seats are on one host."""
         if dist.group.WORLD is None:
             raise PeerLost("torch.distributed has no default group")
-        group = cls(dist.group.WORLD, None, [0])
+        group = cls(dist.group.WORLD, None, [0], Waiting())
         group._mesh = Mesh.form(group.rank, group.size, lambda content: gather_bytes(group, content), timeout_s)
         return group
+
+    @property
+    def waited_s(self) -> float:
+        """How long this seat has stood still for the others."""
+        return self._waiting.seconds
 
     def sum(self, tensor: Tensor) -> GroupSum | MeshSum:
         """Begin to sum a tensor over all seats."""
         if self._is_small(tensor):
             return MeshSum(self, tensor, self._send(tensor))
         self._count(tensor, 2 * (self.size - 1) / self.size)  # what a ring sends
-        return GroupSum(_translate(lambda: dist.all_reduce(tensor, group=self._group, async_op=True)))
+        return GroupSum(self, _translate(lambda: dist.all_reduce(tensor, group=self._group, async_op=True)))
 
     def gather(self, tensor: Tensor, uneven: bool = False) -> list[Tensor]:
         """Gather everyone's tensor; uneven ones are padded on the way and cut again."""
@@ -62,19 +67,19 @@ class ProcessGroup:
             return self.collect(tensor, self._send(tensor))
         self._count(tensor, self.size - 1)
         parts = [torch.empty_like(tensor) for _ in range(self.size)]
-        _translate(lambda: dist.all_gather(parts, tensor.contiguous(), group=self._group))
+        self.wait(lambda: dist.all_gather(parts, tensor.contiguous(), group=self._group))
         return parts
 
     def broadcast(self, tensor: Tensor, source: int = 0) -> None:
         """Take over the tensor of the seat `source`."""
         if self.rank == source:
             self._count(tensor, 1)
-        _translate(lambda: dist.broadcast(tensor, source, group=self._group))
+        self.wait(lambda: dist.broadcast(tensor, source, group=self._group))
 
     def split(self, purpose: str) -> ProcessGroup:
         """Form a second group of the same seats."""
         group = _translate(lambda: dist.new_group(list(range(self.size)), group_desc=purpose))
-        return ProcessGroup(group, self._mesh, self._channels)
+        return ProcessGroup(group, self._mesh, self._channels, self._waiting)
 
     def close(self) -> None:
         """Leave the default group and all split from it."""
@@ -87,8 +92,13 @@ class ProcessGroup:
         """Receive what the others sent for the exchange that `own` was sent for."""
         if self._mesh is None:
             raise PeerLost("these seats have no mesh")
-        parts = self._mesh.collect(self._channel, own)
+        mesh = self._mesh
+        parts: list[bytes] = self.wait(lambda: mesh.collect(self._channel, own))
         return [torch.frombuffer(bytearray(part), dtype=tensor.dtype).view(tensor.shape) for part in parts]
+
+    def wait(self, call: Callable[[], Any]) -> Any:
+        """Do what may have to wait for other seats, and count the time."""
+        return self._waiting.count(lambda: _translate(call))
 
     def _is_small(self, tensor: Tensor) -> bool:
         size_bytes = tensor.numel() * tensor.element_size()
@@ -116,12 +126,12 @@ class ProcessGroup:
 class GroupSum:
     """An all-reduce that has begun."""
 
-    def __init__(self, work: Any) -> None:
-        self._work = work
+    def __init__(self, group: ProcessGroup, work: Any) -> None:
+        self._group, self._work = group, work
 
     def wait(self) -> None:
         """Return when the sum is there."""
-        _translate(self._work.wait)
+        self._group.wait(self._work.wait)
 
 
 class MeshSum:

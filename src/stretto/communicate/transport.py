@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -28,6 +30,11 @@ class Transport(Protocol):
     sent_bytes: int
     received_bytes: int
 
+    @property
+    def waited_s(self) -> float:
+        """How long this seat has stood still for the others, on this channel and all that were split from it."""
+        ...
+
     def sum(self, tensor: Tensor) -> Pending:
         """Begin to replace `tensor`, in place, by its sum over all seats."""
         ...
@@ -47,6 +54,26 @@ class Transport(Protocol):
     def close(self) -> None:
         """Leave the group; safe to call twice and after `PeerLost`."""
         ...
+
+
+class Waiting:
+    """How long a seat has waited, on all of its channels together.
+
+    >>> waiting = Waiting()
+    >>> waiting.count(lambda: "done"), waiting.seconds >= 0
+    ('done', True)
+    """
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def count(self, call: Callable[[], Any]) -> Any:
+        """Do what may have to wait for other seats."""
+        begun_s = time.monotonic()
+        try:
+            return call()
+        finally:
+            self.seconds += time.monotonic() - begun_s
 
 
 def gather_bytes(transport: Transport, content: bytes) -> list[bytes]:

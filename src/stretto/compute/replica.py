@@ -41,6 +41,7 @@ class Replica:
         self.before_update: Callable[[], None] = lambda: None
         self.always_forward = any(getattr(module, "synchronised", False) for module in model.modules())
         self._unread = Unread()
+        self._heard: list[tuple[Tensor, Tensor]] = []
 
     def learn(self, parts: Sequence[Batch], read: bool = True) -> Tally:
         """Add up the gradients of this seat's share, given in micro-batches; return its tally.
@@ -59,6 +60,12 @@ class Replica:
         judged, loss = self._unread.take() if read else (0.0, 0.0)
         return Tally(weight=weight, loss=loss, judged=judged, samples=samples)
 
+    def heard(self) -> tuple[Tensor, Tensor]:
+        """The samples that counted unequally since the last call, and the loss of each: an order learns from them."""
+        heard, self._heard = self._heard, []
+        samples, losses = (torch.cat(each) for each in zip(*heard, strict=True)) if heard else (torch.empty(0),) * 2
+        return samples.long(), losses.double().cpu()
+
     def update(self, weight: float) -> None:
         """Turn summed gradients into their mean and let the rule act on them."""
         self.gradients.settle(self.nominal / weight if weight else 0.0)
@@ -74,10 +81,17 @@ class Replica:
         there = part.to(self.device)
         with self.precision.computing():
             outputs = self.model(there.inputs)
-            loss = self.task.loss(outputs, there.targets) if len(part) else _nothing(outputs)
+            loss = self._loss(outputs, there) if len(part) else _nothing(outputs)
         self.precision.scale(loss / self.nominal).backward()
         self._unread.add(weight, loss.detach())
         return weight
+
+    def _loss(self, outputs: Any, part: Batch) -> Tensor:
+        if part.weights is None:
+            return self.task.loss(outputs, part.targets)
+        losses = self.task.losses(outputs, part.targets)
+        self._heard.append((part.indices, losses.detach()))
+        return (losses * part.weights).sum()
 
 
 class Unread:

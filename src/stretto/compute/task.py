@@ -31,6 +31,10 @@ class Task(Protocol):
         """Return the sum of the losses, to be differentiated."""
         ...
 
+    def losses(self, outputs: Any, targets: Any) -> Tensor:
+        """Return the loss of each sample; they add up to `loss`. Asked for when samples count unequally."""
+        ...
+
 
 class Classification:
     """One class per sample: cross entropy of logits (N, classes, …) and class indices (N, …); -100 does not count."""
@@ -47,6 +51,13 @@ class Classification:
         smoothing = self.label_smoothing
         return F.cross_entropy(outputs, targets, reduction="sum", label_smoothing=smoothing, ignore_index=IGNORED)
 
+    def losses(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        """Return each sample's cross entropy, summed where it has several targets."""
+        each = F.cross_entropy(
+            outputs, targets, reduction="none", label_smoothing=self.label_smoothing, ignore_index=IGNORED
+        )
+        return _per_sample(each)
+
 
 class Regression:
     """Numbers per sample: squared error, averaged over each sample's numbers."""
@@ -60,6 +71,11 @@ class Regression:
         errors = F.mse_loss(outputs, targets.to(outputs.dtype).reshape(outputs.shape), reduction="sum")
         return errors / max(outputs[0].numel() if len(outputs) else 1, 1)
 
+    def losses(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        """Return each sample's mean squared error."""
+        errors = F.mse_loss(outputs, targets.to(outputs.dtype).reshape(outputs.shape), reduction="none")
+        return _per_sample(errors) / max(outputs[0].numel() if len(outputs) else 1, 1)
+
 
 class LanguageModelling:
     """The next token at every position: cross entropy of logits (N, T, vocabulary); targets of -100 do not count."""
@@ -72,6 +88,12 @@ class LanguageModelling:
         """Sum the cross entropies of all tokens that count."""
         logits = outputs.reshape(-1, outputs.shape[-1])
         return F.cross_entropy(logits, targets.reshape(-1), reduction="sum", ignore_index=IGNORED)
+
+    def losses(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        """Return the sum of each text's cross entropies."""
+        logits = outputs.reshape(-1, outputs.shape[-1])
+        each = F.cross_entropy(logits, targets.reshape(-1), reduction="none", ignore_index=IGNORED)
+        return _per_sample(each.reshape(targets.shape))
 
 
 class FunctionTask:
@@ -93,6 +115,13 @@ class FunctionTask:
             )
         return loss * self.weight(targets) if loss.dim() == 0 else loss.sum() / loss[0].numel()
 
+    def losses(self, outputs: Any, targets: Any) -> Tensor:
+        """Return each sample's loss; a function that gives only their mean cannot be used here."""
+        each = self.function(outputs, targets)
+        if each.dim() == 0:
+            raise ModelError("the loss function returned one number; this order of samples needs a loss of each sample")
+        return _per_sample(each) / max(each[0].numel() if len(each) else 1, 1)
+
 
 TASKS: Final = {
     "classification": f"{__name__}:Classification",
@@ -112,6 +141,10 @@ def load_task(choice: Choice) -> Task:
 def _counted(targets: Tensor) -> float:
     """How many targets count; those given as probabilities all do."""
     return float(len(targets) if targets.is_floating_point() else (targets != IGNORED).sum())
+
+
+def _per_sample(losses: Tensor) -> Tensor:
+    return losses.reshape(len(losses), -1).sum(dim=1)
 
 
 def _length(targets: Any) -> int:

@@ -20,11 +20,12 @@ def _intent(job: Job) -> Iterator[str]:
 
 def _seats(plan: Plan) -> str:
     job, seat = plan.job, plan.seats[0]
-    devices = ", ".join(sorted({seat.device for seat in plan.seats}))
+    devices = ", ".join(sorted({seat.device for seat in plan.seats if seat.role == "worker"}))
     workers = _count(plan.workers, "worker")
     threads = _count(seat.threads, "thread")
     words = f"{_worded(job.strategy)}, {_worded(job.layout)}, engine {job.engine.name}"
-    return f"{workers} on {devices} with {threads} each: {words}"
+    served = f", served by {_count(job.cluster.samplers, 'sampler')}" if job.cluster.samplers else ""
+    return f"{workers} on {devices} with {threads} each{served}: {words}"
 
 
 def _batch(plan: Plan) -> str:
@@ -36,13 +37,13 @@ def _batch(plan: Plan) -> str:
 
 
 def _warnings(plan: Plan) -> Iterator[str]:
-    threads = sum(seat.threads for seat in plan.seats)
+    threads = sum(seat.threads for seat in plan.seats if seat.role == "worker")
     if plan.cores is not None and plan.workers > plan.cores:
         cores = _count(plan.cores, "core")
         yield f"warning: {plan.workers} workers share {cores} and slow one another; use cluster.workers = {plan.cores}"
     elif plan.cores is not None and threads > plan.cores:
         yield f"warning: {threads} threads share {_count(plan.cores, 'core')}; leave cluster.threads out"
-    for device, workers in sorted(Counter(seat.device for seat in plan.seats).items()):
+    for device, workers in sorted(Counter(seat.device for seat in plan.seats if seat.role == "worker").items()):
         if device != "cpu" and workers > 1:
             yield f"warning: {workers} workers share {device} and its memory; use one worker per GPU"
 

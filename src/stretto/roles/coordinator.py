@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 from stretto.communicate.control import Arrived, Connected, Lost, Peer
@@ -17,6 +18,7 @@ from stretto.communicate.membership_action import (
     Finish,
     Interrupt,
     Lose,
+    Replacing,
     RequestStop,
     Restarting,
     StartWorkers,
@@ -39,6 +41,8 @@ from stretto.communicate.messages import (
     Done,
     Failed,
     Leave,
+    LedgerBegin,
+    LedgerUse,
     Message,
     Prepared,
     Ready,
@@ -54,6 +58,7 @@ from stretto.communicate.rendezvous import Board, Letters
 from stretto.errors import Interrupted, SeatFailed, WorkersLost
 from stretto.observe.event import Event
 from stretto.observe.sink import Sink
+from stretto.roles.bookkeeper import Bookkeeper
 from stretto.roles.roster import Roster
 from stretto.roles.slots import Engine, Supervisor
 
@@ -61,13 +66,13 @@ POLL_S: Final = 0.1
 FLUSH_S: Final = 10.0
 
 
-Assign = Callable[[int, int, int, int], Assignment]
+Assign = Callable[[int, int, int], Assignment]
 
 
 class Coordinator:
     """Drives one run, in one thread: connections, the engine, membership, the rendezvous board, the sinks.
 
-    `assign(view, slot, rank, size)` makes a worker's assignment. `run` returns the result of rank 0, or raises
+    `assign(view, slot, attempt)` makes a worker's assignment. `run` returns the result of rank 0, or raises
     `SeatFailed` with the guilty seat's traceback, `WorkersLost`, or `Interrupted`; however it ends, no process, port or
     thread of the run is left.
     """
@@ -82,6 +87,7 @@ class Coordinator:
         assign: Assign,
         sinks: Sequence[Sink] = (),
         preload: tuple[str, ...] = (),
+        ledger: Path | None = None,
     ) -> None:
         self._server = server
         self._engine = engine
@@ -92,9 +98,11 @@ class Coordinator:
         self._preload = preload
         self._board = Board()
         self._roster = Roster(server)
+        self._books = Bookkeeper(ledger, membership.rank_of, lambda words: self._emit("warning", message=words))
         self._end: End | None = None
         self._interruptions: list[str] = []
         self._heeded = 0
+        self._begun_view = 0
 
     def run(self) -> dict[str, Any]:
         """Bring the run to its end and return the result of rank 0."""
@@ -120,6 +128,7 @@ class Coordinator:
             self._on_happening(happening)
         now_s = time.monotonic()
         self._post(self._board.on_tick(now_s))
+        self._post(self._books.on_tick(now_s))
         self._obey(self._membership.on_tick(now_s))
         self._heed_interruptions(now_s)
 
@@ -152,36 +161,48 @@ class Coordinator:
             case Prepared():
                 self._tell(AgentJoined(slot=slot))
             case Beat():
-                self._tell(AgentBeat(slot=slot, view=message.view, running=message.running, code=message.code))
+                self._tell(
+                    AgentBeat(
+                        slot=slot,
+                        view=message.view,
+                        running=message.running,
+                        code=message.code,
+                        attempt=message.attempt,
+                    )
+                )
 
     def _worker_connected(self, peer: Peer) -> None:
         hello = peer.hello
-        if not self._membership.accepts(hello.view) or self._membership.rank_of(hello.slot) is None:
+        present = self._membership.accepts(hello.view) and self._membership.rank_of(hello.slot) is not None
+        if not present or hello.attempt != self._membership.attempt_of(hello.slot):
             self._server.send(peer, Refused(reason=f"view {hello.view} is over"))
             self._server.drop(peer)
             return
         self._roster.enter(peer)
-        self._tell(WorkerBeat(view=hello.view, slot=hello.slot))
+        self._tell(WorkerBeat(view=hello.view, slot=hello.slot, attempt=hello.attempt))
 
     def _worker_lost(self, peer: Peer, _reason: str) -> None:
         self._board.forget(peer)
         self._roster.remove(peer)
 
     def _worker_said(self, peer: Peer, message: Message) -> None:
-        view, slot = peer.hello.view, peer.hello.slot
-        if not self._membership.accepts(view):
+        view, slot, attempt = peer.hello.view, peer.hello.slot, peer.hello.attempt
+        if not self._membership.accepts(view) or attempt != self._membership.attempt_of(slot):
             return
-        self._tell(WorkerBeat(view=view, slot=slot))
+        self._tell(WorkerBeat(view=view, slot=slot, attempt=attempt))
         match message:
             case Ready():
-                self._tell(WorkerReady(view=view, slot=slot))
+                self._tell(WorkerReady(view=view, slot=slot, attempt=attempt))
                 self._emit("worker_ready", seat=self._membership.rank_of(slot), view=view)
             case Report():
+                self._books.on_event(message.event)
                 self._write(message.event)
             case Done():
-                self._tell(WorkerDone(view=view, slot=slot, result=message.result))
+                self._tell(WorkerDone(view=view, slot=slot, result=message.result, attempt=attempt))
             case Failed():
-                self._tell(_failure(view, slot, message))
+                self._tell(_failure(peer, message))
+            case LedgerBegin() | LedgerUse():
+                self._post(self._books.on_request(peer, message, time.monotonic()))
             case request if isinstance(request, StoreRequest):
                 self._post(self._board.on_request(peer, request, time.monotonic()))
 
@@ -198,24 +219,29 @@ class Coordinator:
                 case StartWorkers():
                     self._start_workers(action)
                 case StopWorkers():
-                    self._roster.tell_agents(action.slots, StopWorker(view=action.view))
+                    for slot in action.slots:
+                        attempt = self._membership.attempt_of(slot)
+                        self._roster.tell_agents((slot,), StopWorker(view=action.view, attempt=attempt))
                 case RequestStop():
                     self._roster.tell_workers(action.slots, StopTraining(reason=action.reason, save=action.save))
                 case DropAgent():
                     self._roster.drop(action.slot)
                 case Restarting():
                     self._emit("restarted", view=action.view, reason=action.reason, left=action.left)
+                case Replacing():
+                    self._emit("replaced", seat=action.slot, view=action.view, reason=action.reason, left=action.left)
                 case _:
                     self._end = action
 
     def _start_workers(self, action: StartWorkers) -> None:
-        if len(action.ranks) == action.size:
+        if action.view > self._begun_view:
+            self._begun_view = action.view
             self._roster.forget_workers()
             self._board.begin(action.view)
             left = self._membership.restarts_left
             self._emit("view_started", view=action.view, workers=action.size, restarts_left=left)
-        for slot, rank in action.ranks:
-            start = Start(assignment=self._assign(action.view, slot, rank, action.size))
+        for slot, _rank in action.ranks:
+            start = Start(assignment=self._assign(action.view, slot, self._membership.attempt_of(slot)))
             self._roster.tell_agents((slot,), start)
 
     def _heed_interruptions(self, now_s: float) -> None:
@@ -243,9 +269,11 @@ class Coordinator:
                 return end.result
             case Fail():
                 failure = end.failure
-                self._emit("failed", seat=end.rank, cause=failure.cause, message=failure.words)
-                told = f"{failure.cause}: {failure.words}"
-                raise SeatFailed(end.rank, "worker", told, failure.trace, failure.exit_code)
+                told = {"role": end.role, "rank": end.rank, "cause": failure.cause, "message": failure.words}
+                self._emit("failed", seat=failure.slot, **told)
+                raise SeatFailed(
+                    end.rank, end.role, f"{failure.cause}: {failure.words}", failure.trace, failure.exit_code
+                )
             case Lose():
                 self._emit("failed", cause="workers lost", message=end.reason)
                 raise WorkersLost(end.reason)
@@ -256,6 +284,7 @@ class Coordinator:
         """End the agents: with time to finish when all is well, else at once."""
         try:
             grace_s = FLUSH_S if isinstance(self._end, Finish) else 0.0
+            self._roster.tell_workers(self._roster.workers, StopTraining(reason="the training is over"))
             self._roster.tell_agents(self._roster.agents, Leave(grace_s=grace_s))
             deadline_s = time.monotonic() + grace_s + 1.0
             while self._roster.agents and time.monotonic() < deadline_s:
@@ -265,6 +294,7 @@ class Coordinator:
         finally:
             self._server.close()
             self._engine.close()
+            self._books.close()
 
     def _emit(self, kind: str, *, seat: int | None = None, **values: Any) -> None:
         self._write(Event(kind=kind, seat=seat, values=values))
@@ -274,10 +304,11 @@ class Coordinator:
             sink.write(event)
 
 
-def _failure(view: int, slot: int, message: Failed) -> WorkerFailed:
+def _failure(peer: Peer, message: Failed) -> WorkerFailed:
     return WorkerFailed(
-        view=view,
-        slot=slot,
+        view=peer.hello.view,
+        slot=peer.hello.slot,
+        attempt=peer.hello.attempt,
         cause=message.cause,
         words=message.words,
         trace=message.trace,

@@ -163,4 +163,4 @@ class Keeper:
 
     def _give_up(self, error: CheckpointError) -> None:
         self._failure = error
-        self._training.emit(self._training.event("warning", message=f"no checkpoint: {error}"))
+        self._training.warn(f"no checkpoint: {error}")

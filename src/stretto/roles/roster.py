@@ -22,6 +22,11 @@ class Roster:
         """The slots whose agents are on the line."""
         return tuple(self._agents)
 
+    @property
+    def workers(self) -> tuple[int, ...]:
+        """The slots whose workers are on the line."""
+        return tuple(self._workers)
+
     def enter(self, peer: Peer) -> None:
         """Count this connection as its slot's from now on."""
         self._entries(peer)[peer.hello.slot] = peer

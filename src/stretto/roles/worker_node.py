@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from itertools import accumulate
 from typing import Any
 
 import torch
@@ -15,17 +14,19 @@ from stretto.communicate.transport import Transport
 from stretto.compute.randomness import random_state, restore_random_state
 from stretto.compute.replica import Replica
 from stretto.compute.tally import Tally
+from stretto.data.assembly import Portion, Wanted
 from stretto.data.batch import Batch
 from stretto.data.ledger import Lease, Ledger, Position, Verdict
 from stretto.data.loader import Loader
-from stretto.data.split import micro_shares
 from stretto.errors import PeerLost, StrettoError
 from stretto.evaluate.best import Best
 from stretto.evaluate.validation import Validation
 from stretto.observe.callback import Callbacks
 from stretto.observe.training import Training
+from stretto.roles.accounts import Accounts
 from stretto.roles.keeper import Keeper
 from stretto.roles.rhythm import Rhythm
+from stretto.roles.sharing import Sharing
 from stretto.strategies.averaging import equalise
 from stretto.strategies.strategy import Strategy
 from stretto.update.average import Average
@@ -48,7 +49,8 @@ class Equipment:
     strategy: Strategy
     transport: Transport
     loader: Loader
-    micro_batches: int
+    accounts: Accounts
+    sharing: Sharing
     validation: Validation | None
     average: Average | None
     best: Best
@@ -79,6 +81,16 @@ class WorkerNode:
         self._status = "finished"
         self._in_epoch = self._recorded = False
 
+    @property
+    def position(self) -> Position:
+        """Where the data stands."""
+        return self._ledger.position
+
+    @property
+    def samples(self) -> int:
+        """How many samples an epoch has."""
+        return self._with.loader.samples
+
     def announce(self, resumed_step: int | None) -> None:
         """Tell those who watch where the training begins."""
         training, samples = self._with.training, self._with.loader.samples
@@ -89,14 +101,17 @@ class WorkerNode:
         own, training = self._with, self._with.training
         own.strategy.join(own.replica, own.transport)
         self._started_s = self._noted_s = time.monotonic()
+        own.sharing.begin()
         try:
             own.callbacks.call("on_fit_start", training)
-            for lease, batch in self._batches():
-                self._step(lease, batch)
+            for wanted, batches in self._portions():
+                self._step(wanted, batches)
                 if self._stopped_because is not None:
                     break
             samples_per_s = self._samples_per_s()
             own.keeper.finish(self._progress)
+            if not own.accounts.settle():
+                training.warn("the ledger of samples could not be written to its end; see: stretto ledger")
             own.callbacks.call("on_fit_end", training)
         except BaseException as error:
             training.exception = error
@@ -109,7 +124,7 @@ class WorkerNode:
     def state(self) -> dict[str, Any]:
         """All that this seat has to remember; what is equal on all seats is kept by the first alone."""
         own = self._with
-        state: dict[str, Any] = {"random": random_state()}
+        state: dict[str, Any] = {"random": random_state(), "used": own.accounts.unconfirmed()}
         if own.transport.rank == 0 or not own.strategy.replicas_equal:
             state |= {
                 "model": own.replica.model.state_dict(),
@@ -142,35 +157,32 @@ class WorkerNode:
         if "random" in mine:
             restore_random_state(mine["random"])
 
-    def _batches(self) -> Iterator[tuple[Lease, Batch]]:
+    def _portions(self) -> Iterator[Portion]:
         end = self._with.rhythms.until.end_step
         if end is not None and self._with.training.step >= end:
             return
         yield from self._with.loader.at(self._ledger.position)
 
-    def _step(self, lease: Lease, batch: Batch) -> None:
-        own, training = self._with, self._with.training
+    def _step(self, wanted: Wanted, batches: list[Batch]) -> None:
+        own, training, lease = self._with, self._with.training, wanted.lease
         if not self._in_epoch:
             own.callbacks.call("on_train_epoch_start", training)
         own.callbacks.call("on_train_batch_start", training)
         own.strategy.before_step(training.step)
         meet = self._must_meet(lease)
-        tally = own.replica.learn(self._micro_batches(lease, batch), read=meet or self._reads_loss())
+        tally = own.replica.learn(batches, read=meet or self._reads_loss())
+        if own.loader.assembly.learns:
+            own.loader.assembly.learn(*(each.numpy() for each in own.replica.heard()))
         agreed = own.strategy.after_backward(training.step, self._with_votes(tally), meet)
         self._in_epoch = not lease.ends_epoch
-        self._record(lease, agreed)
+        self._record(wanted, agreed)
         own.callbacks.call("on_train_batch_end", training)
         if lease.ends_epoch:
             own.replica.rule.epoch_ended()
             own.callbacks.call("on_train_epoch_end", training)
         if agreed is not None:
+            own.sharing.after_meeting(lease)
             self._after_meeting(agreed)
-
-    def _micro_batches(self, lease: Lease, batch: Batch) -> list[Batch]:
-        own = self._with
-        shares = micro_shares(range(len(lease)), own.micro_batches, own.transport.size, own.transport.rank)
-        ends = accumulate(map(len, shares))
-        return [batch.slice(end - len(share), end) for share, end in zip(shares, ends, strict=True)]
 
     def _reads_loss(self) -> bool:
         """On a processor the loss is there in every step; a GPU is waited for only where it will be recorded."""
@@ -196,12 +208,14 @@ class WorkerNode:
         due = own.rhythms.validate.step_due(step) or own.keeper.rhythm.step_due(step)
         return lease.ends_epoch or due or step == own.rhythms.until.end_step
 
-    def _record(self, lease: Lease, agreed: Tally | None) -> None:
-        training, now_s = self._with.training, time.monotonic()
+    def _record(self, wanted: Wanted, agreed: Tally | None) -> None:
+        training, now_s, lease = self._with.training, time.monotonic(), wanted.lease
         training.step += 1
         verdict = self._ledger.commit(lease, training.step)
         if verdict is not Verdict.COMMITTED:
             raise StrettoError(f"step {training.step} used {lease}, but the ledger says: {verdict}")
+        self._with.accounts.used(training.step, wanted)
+        self._with.sharing.used(sum(map(len, wanted.parts)))
         training.samples += len(lease)
         training.epoch = lease.end.epoch
         training.seconds = self._seconds()
@@ -247,6 +261,7 @@ class WorkerNode:
         own.callbacks.call("on_validation_end", training)
         self._noted_s = time.monotonic()
         self._judged_s += self._noted_s - begun_s
+        own.sharing.begin_anew()
 
     def _progress(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """This seat's state, and the values that tell where the run stands."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from torch import Tensor, nn
@@ -16,9 +17,15 @@ from stretto.compute.precision import Precision
 from stretto.compute.randomness import mixed_seed, seed_everything
 from stretto.compute.replica import Replica
 from stretto.compute.task import FunctionTask, Task, load_task
+from stretto.data.assembly import Assembler, Assembly
+from stretto.data.damage import Damage
 from stretto.data.evaluation_loader import EvaluationLoader
 from stretto.data.loader import Loader
+from stretto.data.ordering import load_ordering
 from stretto.data.source import Source, as_sources, load_data
+from stretto.data.tolerance import Tolerant
+from stretto.data.transform import load_transforms
+from stretto.data.transformed import Transformed
 from stretto.errors import ModelError
 from stretto.evaluate.best import Best
 from stretto.evaluate.early_stop import EarlyStop
@@ -34,8 +41,10 @@ from stretto.observe.event import Event
 from stretto.observe.recorder import Recorder
 from stretto.observe.run_folder import RunFolder
 from stretto.observe.training import Training
+from stretto.roles.accounts import Accounts, Line
 from stretto.roles.keeper import Keeper
 from stretto.roles.rhythm import Rhythm
+from stretto.roles.sharing import Sharing
 from stretto.roles.worker_node import Equipment, Rhythms, WorkerNode
 from stretto.strategies import load_strategy
 from stretto.update.average import Average
@@ -52,19 +61,27 @@ class Surroundings:
     objects: Mapping[str, Any]
     report: Callable[[Event], None]
     asked_to_stop: Callable[[], str | None]
+    ledger: Line | None = None
+    data: Data | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Data:
+    """What a worker learns from and is judged by, wherever it is read."""
+
+    assembly: Assembly
+    facts: Mapping[str, Any]
+    validation: Source
 
 
 def equip(job: Job, around: Surroundings) -> tuple[WorkerNode, Store]:
     """Make a worker with everything it works with, and the store its checkpoints go to."""
     seat, transport, objects = around.seat, around.transport, around.objects
-    training_data, validation_data = open_data(job, objects)
+    data = around.data or data_here(job, around)
     strategy = load_strategy(job.strategy)
-    model = make_model(job, around, training_data, replicas_equal=strategy.replicas_equal)
+    model = make_model(job, around, data.facts, replicas_equal=strategy.replicas_equal)
     task = make_task(job, objects)
-    loader = Loader(
-        training_data, job.training.batch, seat.rank, transport.size, job.training.seed,
-        micro_batches=job.training.accumulate, pin=seat.device != "cpu",
-    )  # fmt: skip
+    loader = Loader(data.assembly, job.training.batch, seat.rank, transport.size, micro_batches=job.training.accumulate)
     rhythms = make_rhythms(job, loader.batches_per_epoch)
     replica = make_replica(job, seat, model, task, rhythms, loader.batches_per_epoch)
     training = Training(
@@ -90,8 +107,9 @@ def equip(job: Job, around: Surroundings) -> tuple[WorkerNode, Store]:
             strategy=strategy,
             transport=transport,
             loader=loader,
-            micro_batches=job.training.accumulate,
-            validation=make_validation(job, around, validation_data, metrics, task),
+            accounts=Accounts(around.ledger),
+            sharing=Sharing(transport, loader, training, measured=job.cluster.shares == "measured"),
+            validation=make_validation(job, around, data.validation, metrics, task),
             average=average,
             best=best,
             callbacks=callbacks,
@@ -105,16 +123,43 @@ def equip(job: Job, around: Surroundings) -> tuple[WorkerNode, Store]:
     return node, store
 
 
-def open_data(job: Job, objects: Mapping[str, Any]) -> tuple[Source, Source]:
-    """The training and the validation data."""
-    return as_sources(objects["data"]) if "data" in objects else load_data(job.data)
+def open_data(job: Job, objects: Mapping[str, Any], report: Callable[[Event], None]) -> tuple[Source, Source]:
+    """The training and the validation data; damaged samples are left out and reported, if the job says so."""
+    training, validation = as_sources(objects["data"]) if "data" in objects else load_data(job.data)
+
+    def tell(part: str, damage: Damage) -> None:
+        told = {"part": part, "sample": damage.sample, "file": damage.file, "offset": damage.offset}
+        report(Event(kind="sample_damaged", values=told | {"reason": damage.reason}))
+
+    if job.loading.damaged == "skip":
+        training, validation = (
+            Tolerant(training, partial(tell, "training")),
+            Tolerant(validation, partial(tell, "validation")),
+        )
+    return training, Transformed(validation, load_transforms(job.loading.transform))
 
 
-def make_model(job: Job, around: Surroundings, data: Source, *, replicas_equal: bool) -> nn.Module:
+def data_here(job: Job, around: Surroundings) -> Data:
+    """The data, read by this process."""
+    training, validation = open_data(job, around.objects, around.report)
+    assembler = make_assembler(job, training, pin=around.seat.device != "cpu")
+    return Data(assembly=assembler, facts=training.facts, validation=validation)
+
+
+def make_assembler(job: Job, data: Source, *, pin: bool = False) -> Assembler:
+    """What makes batches of the training data in this process."""
+    seed = job.training.seed
+    ordering = load_ordering(job.loading.order, data, seed)
+    return Assembler(
+        data, ordering, load_transforms(job.loading.transform), seed=seed, ahead=job.loading.ahead, pin=pin
+    )
+
+
+def make_model(job: Job, around: Surroundings, facts: Mapping[str, Any], *, replicas_equal: bool) -> nn.Module:
     """The model, equal on all seats, in its place; afterwards every seat draws random numbers of its own."""
     seat, seed = around.seat, job.training.seed
     seed_everything(seed)
-    model = around.objects["model"] if "model" in around.objects else load_model(job.model, data.facts)
+    model = around.objects["model"] if "model" in around.objects else load_model(job.model, facts)
     placed = load_layout(job.layout).place(
         model,
         seat.device,

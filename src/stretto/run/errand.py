@@ -12,12 +12,13 @@ import msgspec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Errand:
-    """What all seats are to do: a function by name, the text it is given, live objects, and where output goes."""
+    """What all seats are to do: a function by name, the text it gets, live objects, where output and ledger go."""
 
     entry: str
     payload: str
     objects: Mapping[str, Any]
     log: Callable[[int], Path] | None = None
+    ledger: Path | None = None
 
 
 class Work(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,6 +14,7 @@ from stretto.evaluate.selection import make_metrics
 from stretto.evaluate.validation import Validation
 from stretto.job import read_job
 from stretto.model.loading import load_model
+from stretto.observe.event import Event
 from stretto.observe.json_lines import read_events
 from stretto.observe.run_folder import RunFolder
 from stretto.run.equipment import make_task, open_data, weights_of
@@ -31,7 +32,7 @@ def judge(run: str | Path, checkpoint: str, overrides: Sequence[str]) -> dict[st
     store = FolderStore(folder.checkpoints)
     weights = weights_of(store.load(_step(folder, store, checkpoint)))
     device = plan_here(job).seats[0].device
-    training_data, validation_data = open_data(job, {})
+    training_data, validation_data = open_data(job, {}, _nowhere)
     model = load_model(job.model, training_data.facts).to(device)
     model.load_state_dict(weights)
     metrics = make_metrics(job.metrics, Alone())
@@ -40,6 +41,10 @@ def judge(run: str | Path, checkpoint: str, overrides: Sequence[str]) -> dict[st
     )
     with Precision(job.training.precision, device.partition(":")[0]).computing():
         return validation.run(model)
+
+
+def _nowhere(event: Event) -> None:
+    """Damaged samples are counted while training; here they are only left out."""
 
 
 def _step(folder: RunFolder, store: FolderStore, checkpoint: str) -> int | None:

@@ -39,11 +39,15 @@ def launch(plan: Plan, errand: Errand, sinks: Sequence[Sink] = ()) -> dict[str, 
         engine=engine,
         supervisor=Supervisor(slots=slots, restarts=job.cluster.restarts, abilities=engine.abilities),
         membership=Membership(
-            slots=slots, restarts=job.cluster.restarts, patience=Patience(silence_s=job.cluster.silence_s)
+            slots=slots,
+            trainers=plan.workers,
+            restarts=job.cluster.restarts,
+            patience=Patience(silence_s=job.cluster.silence_s),
         ),
         assign=_assigner(plan, errand, secrets.token_hex(8)),
         sinks=sinks,
         preload=() if job.engine.name == "inline" else PRELOAD,
+        ledger=errand.ledger,
     )
     with _heeding_signals(coordinator):
         return coordinator.run()
@@ -54,15 +58,17 @@ def _make_engine(choice: Choice, objects: Mapping[str, Any]) -> Engine:
     return engine
 
 
-def _assigner(plan: Plan, errand: Errand, run_id: str) -> Callable[[int, int, int, int], Assignment]:
-    def assign(view: int, slot: int, rank: int, size: int) -> Assignment:
+def _assigner(plan: Plan, errand: Errand, run_id: str) -> Callable[[int, int, int], Assignment]:
+    def assign(view: int, slot: int, attempt: int) -> Assignment:
         seat = plan.seats[slot]
+        rank, size = seat.rank, sum(each.role == seat.role for each in plan.seats)
         environment = seat_environment(
             run_id=run_id, view=view, restarts=plan.job.cluster.restarts, rank=rank, size=size,
-            local_rank=seat.local_rank, local_size=size, threads=seat.threads,
+            local_rank=seat.local_rank, local_size=size, threads=seat.threads, role=seat.role,
         )  # fmt: skip
         return Assignment(
-            run_id=run_id, view=view, slot=slot, rank=rank, size=size, local_rank=seat.local_rank, local_size=size,
+            run_id=run_id, view=view, attempt=attempt, slot=slot, rank=rank, size=size,
+            local_rank=seat.local_rank, local_size=size,
             entry=errand.entry, payload=errand.payload, environment=environment,
             log=str(errand.log(slot)) if errand.log is not None else None,
         )  # fmt: skip

@@ -15,7 +15,8 @@ from stretto.job import Choice, Job, Plan
 from stretto.plan import make_plan
 
 CHOICES: Final = (
-    "model", "data", "task", "strategy", "layout", "engine", "training.optimizer", "training.schedule",
+    "model", "data", "task", "strategy", "layout", "engine", "loading.order", "training.optimizer",
+    "training.schedule",
 )  # fmt: skip
 GIVEN: Final = "given"  # the module of live objects, which a program puts in place of words
 
@@ -30,6 +31,7 @@ def plan_here(job: Job) -> Plan:
 
 def _missing_modules(job: Job) -> Iterator[Problem]:
     named: list[tuple[str, Choice | None]] = [(key, attrgetter(key)(job)) for key in CHOICES]
+    named += [(f"loading.transform.{index}", choice) for index, choice in enumerate(job.loading.transform)]
     named += [(f"callbacks.{index}", choice) for index, choice in enumerate(job.callbacks)]
     named += [("validation.metrics", choice) for choice in job.metrics]
     for key, choice in named:

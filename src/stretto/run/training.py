@@ -112,6 +112,7 @@ def _train(job: Job, folder: RunFolder, *, go_on: bool, quiet: bool, objects: Ma
         payload=msgspec.json.encode(work).decode(),
         objects={**objects, "worlds": _worlds()} if inline else objects,
         log=None if inline else folder.log,
+        ledger=folder.ledger,
     )
     sinks = Sinks(_sinks(job, folder, quiet))
     try:
