@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from pathlib import Path
 
 import pytest
 import torch
@@ -102,17 +101,6 @@ def test_a_killed_caller_leaves_no_thread_and_no_memory_and_others_are_served(tr
     os.close(reading)
     os.close(writing)
     assert descriptors() == before[1]
-
-
-@by_both_ways
-def test_no_shared_memory_is_left_by_a_server_that_was_killed(transport):
-    there = set(Path("/dev/shm").iterdir())
-    child, address = server_in_child(transport)
-    client = ParcelClient.dial(address, KEY)
-    fetch(client, b"numbers 1 1000000")
-    killed(child)
-    client.close()
-    assert set(Path("/dev/shm").iterdir()) == there
 
 
 def test_a_server_that_was_forked_away_from_still_ends_its_connections():
