@@ -12,6 +12,7 @@ SMOOTHING: Final = 0.5
 BOUND: Final = 8.0
 TOLERANCE: Final = 0.05
 UNEQUAL: Final = 1.5
+LASTING_S: Final = 10.0
 
 
 class Pace:
@@ -44,7 +45,7 @@ class Balance:
     come to the same shares.
 
     >>> balance = Balance(2)
-    >>> balance.hear([300.0, 100.0])
+    >>> balance.hear([300.0, 100.0], now_s=0.0)
     >>> balance.shares()
     (0.75, 0.25)
     """
@@ -53,7 +54,7 @@ class Balance:
         self._rates = [math.nan] * size
         self._shares = [1.0 / size] * size
         self._due_step = self._steps = FIRST_STEPS
-        self._unequal = 0
+        self._unequal_s: float | None = None
 
     def due(self, steps: int) -> bool:
         """Whether rates are to be exchanged after so many updates since the start."""
@@ -63,11 +64,14 @@ class Balance:
         self._due_step = steps + self._steps
         return True
 
-    def hear(self, rates: Sequence[float]) -> None:
+    def hear(self, rates: Sequence[float], now_s: float) -> None:
         """Take in the rates of all workers."""
         pairs = zip(self._rates, rates, strict=True)
         self._rates = [_smooth(old, new) for old, new in pairs]
-        self._unequal = self._unequal + 1 if self._ratio() > UNEQUAL else 0
+        if self._ratio() <= UNEQUAL:
+            self._unequal_s = None
+        elif self._unequal_s is None:
+            self._unequal_s = now_s
 
     def shares(self) -> tuple[float, ...] | None:
         """Return new shares of a batch, or None where the present ones are about right or nothing is known."""
@@ -82,9 +86,9 @@ class Balance:
         self._shares = shares
         return tuple(shares)
 
-    def slowest(self) -> tuple[int, float] | None:
-        """The rank of a worker that was much slower than the fastest twice in a row, and how many times slower."""
-        if self._unequal < 2:
+    def slowest(self, now_s: float) -> tuple[int, float] | None:
+        """The rank of a worker that has been much slower than the fastest for a while, and how many times slower."""
+        if self._unequal_s is None or now_s - self._unequal_s < LASTING_S:
             return None
         return min(range(len(self._rates)), key=self._rates.__getitem__), self._ratio()
 

@@ -44,9 +44,10 @@ class Sharing:
         steps = self._training.step - self._first_step
         if self._transport.size == 1 or not self._balance.due(steps):
             return
-        rate = self._pace.rate(time.monotonic(), self._transport.waited_s)
+        now_s = time.monotonic()
+        rate = self._pace.rate(now_s, self._transport.waited_s)
         told = self._transport.gather(torch.tensor([rate], dtype=torch.float64))
-        self._balance.hear([float(each) for each in told])
+        self._balance.hear([float(each) for each in told], now_s)
         self.begin_anew()
         if self._measured:
             shares = self._balance.shares()
@@ -54,14 +55,14 @@ class Sharing:
                 self._loader.share_by(shares, lease)
                 self._tell(shares)
         else:
-            self._name_slowest()
+            self._name_slowest(now_s)
 
     def _tell(self, shares: tuple[float, ...]) -> None:
         if self._transport.rank == 0:
             self._training.emit(self._training.event("shares", shares=[round(share, 4) for share in shares]))
 
-    def _name_slowest(self) -> None:
-        slowest = self._balance.slowest()
+    def _name_slowest(self, now_s: float) -> None:
+        slowest = self._balance.slowest(now_s)
         if slowest is None or self._named:
             return
         self._named = True

@@ -10,7 +10,7 @@ from stretto.roles.balance import BOUND, FIRST_STEPS, LARGEST_STEPS, Balance, Pa
 def told(*rates):
     balance = Balance(len(rates[0]))
     for each in rates:
-        balance.hear(each)
+        balance.hear(each, now_s=0.0)
     return balance
 
 
@@ -22,7 +22,7 @@ def test_shares_that_are_about_right_are_left_alone():
     assert told([100.0, 101.0]).shares() is None
     balance = told([300.0, 100.0])
     assert balance.shares() is not None
-    balance.hear([302.0, 99.0])
+    balance.hear([302.0, 99.0], now_s=0.0)
     assert balance.shares() is None
 
 
@@ -40,8 +40,8 @@ def test_nobody_gets_less_than_a_part_of_an_even_share():
 def test_a_worker_that_did_nothing_keeps_the_speed_it_had():
     balance = told([100.0, math.nan])
     assert balance.shares() is None
-    balance.hear([100.0, 300.0])
-    balance.hear([100.0, math.nan])
+    balance.hear([100.0, 300.0], now_s=0.0)
+    balance.hear([100.0, math.nan], now_s=0.0)
     assert balance.shares() == pytest.approx((0.25, 0.75))
 
 
@@ -52,13 +52,13 @@ def test_exchanges_become_rarer_but_do_not_end():
     assert due[-1] - due[-2] == LARGEST_STEPS
 
 
-def test_the_slowest_is_named_only_when_it_stays_slow():
+def test_the_slowest_is_named_only_when_it_has_been_slow_for_a_while():
     balance = told([100.0, 30.0])
-    assert balance.slowest() is None
-    balance.hear([100.0, 30.0])
-    assert balance.slowest() == (1, pytest.approx(100 / 30))
-    balance.hear([100.0, 120.0])
-    assert balance.slowest() is None
+    assert balance.slowest(now_s=5.0) is None
+    balance.hear([100.0, 30.0], now_s=9.0)
+    assert balance.slowest(now_s=11.0) == (1, pytest.approx(100 / 30))
+    balance.hear([100.0, 120.0], now_s=12.0)
+    assert balance.slowest(now_s=30.0) is None
 
 
 def test_waiting_for_others_does_not_make_a_worker_slow():
