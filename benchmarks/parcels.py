@@ -16,14 +16,12 @@ A server process answers with one ready tensor of floats, again and again; this 
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import socket
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from pathlib import Path
 
 import torch
 import torch.multiprocessing
@@ -90,8 +88,6 @@ def parcels(tensor: Tensor, host: str | None = None) -> Iterator[Next]:
 
         yield following
         client.close()
-        if host is None:
-            shutil.rmtree(Path(address.removeprefix("unix:")).parent)
 
 
 @contextmanager

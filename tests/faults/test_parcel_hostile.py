@@ -32,7 +32,7 @@ def raw(server):
         host, port = place.split(":")
         return socket.create_connection((host, int(port)), timeout=5.0)
     sock = socket.socket(socket.AF_UNIX)
-    sock.connect(place)
+    sock.connect(place.replace("@", "\0"))
     sock.settimeout(5.0)
     return sock
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import threading
-from pathlib import Path
 
 import pytest
 import torch
@@ -20,12 +18,10 @@ from stretto.errors import PeerLost
 by_both_ways = pytest.mark.parametrize("transport", TRANSPORTS)
 
 
-def killed(child, address=""):
-    """Kill a process; of a server's address only an empty folder stays, as of any program, and is removed here."""
+def killed(child):
+    """Kill a process."""
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
-    if address.startswith("unix:"):
-        shutil.rmtree(Path(address.removeprefix("unix:")).parent)
 
 
 def slowly(request):
@@ -49,7 +45,7 @@ def test_who_waits_for_a_killed_server_knows_at_once_and_keeps_what_he_took(tran
     child, address = server_in_child(transport)
     client = ParcelClient.dial(address, KEY)
     taken, ticket = fetch(client, b"numbers 9 100000"), client.ask(b"wait")
-    killing = threading.Thread(target=killed, args=(child, address))
+    killing = threading.Thread(target=killed, args=(child,))
     killing.start()
     with pytest.raises(PeerLost, match=f"{address} hands out no batches any more"):
         client.take(ticket)
@@ -68,7 +64,7 @@ def test_asking_a_killed_server_fails_at_once(transport):
     child, address = server_in_child(transport)
     client = ParcelClient.dial(address, KEY)
     fetch(client)
-    killed(child, address)
+    killed(child)
     with pytest.raises(PeerLost, match="hands out no batches any more"):
         client.ask(b"nothing")
 
@@ -105,17 +101,6 @@ def test_a_killed_caller_leaves_no_thread_and_no_memory_and_others_are_served(tr
     os.close(reading)
     os.close(writing)
     assert descriptors() == before[1]
-
-
-@by_both_ways
-def test_no_shared_memory_is_left_by_a_server_that_was_killed(transport):
-    there = set(Path("/dev/shm").iterdir())
-    child, address = server_in_child(transport)
-    client = ParcelClient.dial(address, KEY)
-    fetch(client, b"numbers 1 1000000")
-    killed(child, address)
-    client.close()
-    assert set(Path("/dev/shm").iterdir()) == there
 
 
 def test_a_server_that_was_forked_away_from_still_ends_its_connections():

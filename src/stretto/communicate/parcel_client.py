@@ -204,12 +204,12 @@ def _call(address: str) -> socket.socket:
     host, _, port = place.rpartition(":")
     if kind == "tcp" and host and port.isdecimal():
         return socket.create_connection((host, int(port)), timeout=_REPLY_S)
-    if kind != "unix":
-        raise WireError(f'"{address}" is no address of parcels; expected unix:/path or tcp:host:port')
+    if kind != "unix" or not place.startswith("@"):
+        raise WireError(f'"{address}" is no address of parcels; expected unix:@name or tcp:host:port')
     sock = socket.socket(socket.AF_UNIX)
     sock.settimeout(_REPLY_S)
     try:
-        sock.connect(place)
+        sock.connect(f"\0{place[1:]}")
     except BaseException:
         sock.close()
         raise

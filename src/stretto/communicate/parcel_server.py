@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
+import secrets
 import socket
-import tempfile
+import struct
 import threading
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Final
 
 from torch import Tensor
@@ -30,18 +29,19 @@ from stretto.errors import WireError
 
 SILENT_S: Final = 5.0
 PENDING_LIMIT: Final = 128
-LONGEST_PATH: Final = 90  # the system's own limit for a socket's path is 107 characters
 _CLOSING_S: Final = 5.0
 _BACKLOG: Final = 1024
+_CREDENTIALS: Final = struct.Struct("3i")
 _SHORT_OF_DESCRIPTORS_S: Final = 0.05
 
 
 class ParcelServer:
     """Calls `answer` with each request, in a thread for each caller, and hands over the parcel that it returns.
 
-    Callers find it at `address`: "unix:/tmp/…/parcels" or "tcp:10.0.0.7:4711". Without a host it listens on a Unix
-    socket in a folder that only this user may enter, and tensors travel in shared memory; with one, on a port of that
-    address, and tensors travel as bytes, authenticated but not encrypted. What `answer` raises is raised at the caller,
+    Callers find it at `address`: "unix:@stretto-parcels-…" or "tcp:10.0.0.7:4711". Without a host it listens on a Unix
+    socket without a file, so that nothing is left whatever is killed, and tensors travel in shared memory; other users
+    are turned away. With a host it listens on a port of it, and tensors travel as bytes, authenticated but not
+    encrypted. What `answer` raises is raised at the caller,
     who may go on asking. Who does not prove within `silent_s` that he holds the key, or sends what is no request, is
     hung up on and counted in `refused`.
     """
@@ -70,7 +70,7 @@ class ParcelServer:
         self._accepting.start()
 
     def close(self) -> None:
-        """End every connection and thread and remove the socket's folder; safe to call twice."""
+        """End every connection and thread; safe to call twice."""
         with self._lock:
             self._closing.set()
             callers = dict(self._callers)
@@ -80,8 +80,6 @@ class ParcelServer:
             if thread is not threading.current_thread():
                 thread.join(_CLOSING_S)
         self._listener.close()
-        if self.address.startswith("unix:"):
-            shutil.rmtree(Path(self.address.removeprefix("unix:")).parent, ignore_errors=True)
 
     def _accept(self) -> None:
         while not self._closing.is_set():
@@ -137,6 +135,7 @@ class ParcelServer:
 
     def _meet(self, sock: socket.socket) -> ParcelConnection:
         try:
+            _turn_away_others(sock)
             prepare(sock)
             connection = meet(sock, self._key, self._limits, time.monotonic() + self._silent_s)
         except OSError as error:
@@ -165,18 +164,23 @@ class ParcelServer:
 
 
 def _listen(host: str | None) -> tuple[socket.socket, str]:
-    """A listening socket and its address; where no Unix socket can be, one on the loopback address takes its place.
+    """A listening socket and its address; on systems without files in memory, which are not Linux, one on loopback."""
+    if host is not None or not hasattr(os, "memfd_create"):
+        return _listen_on(host or "127.0.0.1")
+    name = f"stretto-parcels-{secrets.token_hex(16)}"
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(f"\0{name}")
+    listener.listen(_BACKLOG)
+    return listener, f"unix:@{name}"
 
-    That is so where the temporary folder's path is too long for it, and on systems without files in memory.
-    """
-    path = Path(tempfile.mkdtemp(prefix="stretto-parcels-")) / "parcels"
-    if host is None and hasattr(os, "memfd_create") and len(os.fsencode(path)) <= LONGEST_PATH:
-        listener = socket.socket(socket.AF_UNIX)
-        listener.bind(os.fspath(path))
-        listener.listen(_BACKLOG)
-        return listener, f"unix:{path}"
-    path.parent.rmdir()
-    return _listen_on(host or "127.0.0.1")
+
+def _turn_away_others(sock: socket.socket) -> None:
+    """Only processes of this user may be given what lies in memory."""
+    if sock.family == socket.AF_UNIX:
+        credentials = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+        _pid, user, _group = _CREDENTIALS.unpack(credentials)
+        if user != os.getuid():
+            raise WireError(f"a caller was turned away: it belongs to user {user}, this run to {os.getuid()}")
 
 
 def _listen_on(host: str) -> tuple[socket.socket, str]:

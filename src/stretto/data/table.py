@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,11 +13,12 @@ from stretto.data.batch import Batch
 from stretto.data.classes import find_classes
 from stretto.data.columns import Columns, Samples, choose_columns, width
 from stretto.data.damage import Damage, whole_or_raise
+from stretto.data.files import is_remote, local_path, refusal
 from stretto.data.listing import list_files
 from stretto.data.portion import hold_out
 from stretto.data.recent import Recent
 from stretto.data.row_file import Rows
-from stretto.data.table_files import need_pyarrow
+from stretto.data.table_files import name_of, need_pyarrow
 from stretto.data.tables import Tables, damage_errors
 from stretto.errors import DataError
 
@@ -124,8 +126,16 @@ def open_files(
 ) -> tuple[Source, Source]:
     """Open files to train on and to validate with; `columns` are inputs and target, `held_out` is share and seed."""
     need_pyarrow()
-    tables = [kind(list_files(each, endings)) for each in files if each is not None]
+    tables = [_opened(kind, list_files(each, endings)) for each in files if each is not None]
     return open_tables(tables, columns, held_out, classes)
+
+
+def _opened(kind: Callable[[list[str]], Tables], files: list[str]) -> Tables:
+    try:
+        return kind(files)
+    except OSError as error:
+        missing = next((each for each in files if not is_remote(each) and not Path(local_path(each)).is_file()), None)
+        raise refusal(missing or name_of(files), error) from error
 
 
 def open_tables(

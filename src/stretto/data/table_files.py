@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from stretto.data.files import find_system, is_remote, local_path, refusal
+from stretto.data.files import find_system, is_remote, local_path
 from stretto.errors import MissingExtra
 
 if TYPE_CHECKING:
@@ -23,13 +23,10 @@ def open_table(path: str) -> pyarrow.NativeFile:
     """Open one file for pyarrow, which reads local ones by itself."""
     import pyarrow
 
-    try:
-        if not is_remote(path):
-            return pyarrow.OSFile(local_path(path), "rb")
-        system, inside = find_system(path)
-        return pyarrow.PythonFile(system.open(inside, "rb"), mode="r")
-    except OSError as error:
-        raise refusal(path, error) from error
+    if not is_remote(path):
+        return pyarrow.OSFile(local_path(path), "rb")
+    system, inside = find_system(path)
+    return pyarrow.PythonFile(system.open(inside, "rb"), mode="r")
 
 
 def need_pyarrow() -> None:

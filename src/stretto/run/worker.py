@@ -127,7 +127,7 @@ class LedgerLine:
 def begin_ledger(client: ControlClient, node: WorkerNode, loaded: Loaded | None, size: int) -> None:
     """Have the ledger go back to where this view begins, and tell it what only the checkpoint may know."""
     position = node.position
-    uses = [(seat, *each) for seat, state in loaded.states.items() for each in state["used"]] if loaded else []
+    uses = [(seat, *each) for seat, state in loaded.states.items() for each in state.get("used", ())] if loaded else []
     told = LedgerBegin(
         step=loaded.step if loaded else 0, epoch=position.epoch, place=position.offset, samples=node.samples,
         workers=size, uses=tuple(uses),
