@@ -31,6 +31,7 @@ check: install  ## lint, types, import contracts, generated documents
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python tools/map.py --check
 	$(BIN)/python tools/reference.py --check
+	$(BIN)/python tools/command_line.py --check
 	$(BIN)/python tools/shape.py
 
 format: install  ## lay the code out and fix what can be fixed
@@ -40,6 +41,7 @@ format: install  ## lay the code out and fix what can be fixed
 docs: install  ## write the generated documents anew
 	$(BIN)/python tools/map.py
 	$(BIN)/python tools/reference.py
+	$(BIN)/python tools/command_line.py
 
 bench: install  ## run every benchmark
 	@for file in benchmarks/[a-z]*.py; do $(BIN)/python $$file || exit 1; done

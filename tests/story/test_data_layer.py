@@ -191,10 +191,14 @@ def test_a_sampling_node_that_cannot_open_the_data_ends_the_run_in_its_words(her
 
 
 def test_orders_and_transforms_of_the_job_are_used(here, tell):
-    (here / "mine.py").write_text(
+    (here / "zeroing.py").write_text(
         "class Zero:\n    '''Learn from nothing.'''\n    def apply(self, inputs, draws):\n        return inputs * 0\n"
     )
-    changes = ("loading.transform=[mine:Zero]", "loading.order={name: class_balanced, draws: 30}", "training.until=1ep")
+    changes = (
+        "loading.transform=[zeroing:Zero]",
+        "loading.order={name: class_balanced, draws: 30}",
+        "training.until=1ep",
+    )
     told = tell("train", "job.yaml", "--json", "engine=inline", "callbacks=[]", "run.name=zero", *changes)
     assert told.code == 0, told.err
     assert json.loads(told.out)["samples"] == 30

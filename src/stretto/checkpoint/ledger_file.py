@@ -26,6 +26,7 @@ CREATE TABLE IF NOT EXISTS used (
 ) STRICT;
 CREATE TABLE IF NOT EXISTS sizes (epoch INTEGER PRIMARY KEY, samples INTEGER NOT NULL) STRICT;
 CREATE TABLE IF NOT EXISTS begun (epoch INTEGER NOT NULL, place INTEGER NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS view (step INTEGER NOT NULL, workers INTEGER NOT NULL) STRICT;
 CREATE TABLE IF NOT EXISTS damaged (
     sample INTEGER NOT NULL, words TEXT NOT NULL, PRIMARY KEY (sample, words)
 ) STRICT;
@@ -37,7 +38,7 @@ class LedgerFile:
     """Writes a run's ledger; every method raises `CheckpointError` when the disk refuses, and has then changed nothing.
 
     >>> ledger = LedgerFile(Path("runs/first/ledger.sqlite"))        # doctest: +SKIP
-    >>> ledger.begin(step=0, epoch=0, place=0, samples=60000, uses=[])        # doctest: +SKIP
+    >>> ledger.begin(step=0, epoch=0, place=0, samples=60000, workers=2, uses=[])        # doctest: +SKIP
     >>> ledger.record([(0, Series(epoch=0, start=0, length=32, step=1))])        # doctest: +SKIP
     """
 
@@ -50,10 +51,12 @@ class LedgerFile:
             self._open.execute("PRAGMA synchronous = FULL")
             self._open.executescript(_TABLES)
 
-    def begin(self, *, step: int, epoch: int, place: int, samples: int, uses: Sequence[tuple[int, Series]]) -> None:
+    def begin(
+        self, *, step: int, epoch: int, place: int, samples: int, workers: int, uses: Sequence[tuple[int, Series]]
+    ) -> None:
         """Go back to an update: forget what was used later, and note what its checkpoint knows of and we may not.
 
-        From `epoch` on an epoch has so many `samples`.
+        From `epoch` on an epoch has so many `samples`; from here on so many `workers` tell what they use.
         """
         with self._transaction("going back to a checkpoint"):
             if self._open.execute("SELECT count(*) FROM begun").fetchone() == (0,):
@@ -62,6 +65,8 @@ class LedgerFile:
             self._forget_after(step)
             self._open.execute("DELETE FROM sizes WHERE epoch >= ?", (epoch,))
             self._open.execute("INSERT INTO sizes VALUES (?, ?)", (epoch, samples))
+            self._open.execute("DELETE FROM view")
+            self._open.execute("INSERT INTO view VALUES (?, ?)", (step, workers))
             self._find_tails()
             self._note([(seat, kept) for seat, each in uses if (kept := each.between(-1, step)) is not None])
 
@@ -74,6 +79,11 @@ class LedgerFile:
         """Note that a sample was left out because it is damaged; False when it was known."""
         with self._transaction("noting a damaged sample"):
             return self._open.execute("INSERT OR IGNORE INTO damaged VALUES (?, ?)", (sample, words)).rowcount > 0
+
+    def end(self) -> None:
+        """Note that the run is over, so that nobody has anything more to tell."""
+        with self._transaction("ending"):
+            self._open.execute("DELETE FROM view")
 
     def close(self) -> None:
         """Close the file."""
@@ -150,9 +160,10 @@ def read_ledger(path: Path) -> Noted:
             rows = file.execute(f"SELECT seat, {_COLUMNS} FROM used ORDER BY step, start").fetchall()
             sizes = dict(file.execute("SELECT epoch, samples FROM sizes"))
             begun = file.execute("SELECT epoch, place FROM begun").fetchone() or (0, 0)
+            view = file.execute("SELECT step, workers FROM view").fetchone()
             damaged = file.execute("SELECT sample, words FROM damaged ORDER BY sample").fetchall()
         file.close()
     except sqlite3.Error as error:
         raise CheckpointError(f"{path} cannot be read: {error}") from error
     uses = [(seat, Series.from_values(values)) for seat, *values in rows]
-    return Noted(uses=uses, sizes=sizes, begun=begun, damaged=damaged)
+    return Noted(uses=uses, sizes=sizes, begun=begun, damaged=damaged, view=view)

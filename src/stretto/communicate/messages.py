@@ -223,7 +223,7 @@ class StoreCount(Request, frozen=True, kw_only=True):
 
 
 class LedgerBegin(Request, frozen=True, kw_only=True):
-    """A view begins to train after update `step`, at this place of an epoch that has so many samples.
+    """A view of so many workers begins to train after update `step`, at this place of an epoch of so many samples.
 
     `uses` are what the checkpoint knows to be used and may not have been noted: a seat and a series of parts each.
     Answered when the ledger stands where the checkpoint does; `found` says whether it could be written.
@@ -233,6 +233,7 @@ class LedgerBegin(Request, frozen=True, kw_only=True):
     epoch: int
     place: int
     samples: int
+    workers: int
     uses: tuple[tuple[int, ...], ...] = ()
 
 

@@ -51,6 +51,7 @@ class Noted:
     sizes: dict[int, int] = field(default_factory=dict)
     begun: tuple[int, int] = (0, 0)  # the epoch and place at which the ledger begins
     damaged: Sequence[tuple[int, str]] = ()  # (sample, what is wrong with it)
+    view: tuple[int, int] | None = None  # the update after which so many workers began, where they are not done
 
 
 def audit(noted: Noted) -> list[EpochAudit]:
@@ -61,16 +62,31 @@ def audit(noted: Noted) -> list[EpochAudit]:
     (range(4, 6),)
     """
     last = max((series.epoch for _, series in noted.uses), default=-1)
-    return [_epoch(noted, epoch, last) for epoch in range(noted.begun[0], last + 1)]
+    told = _all_told(noted)
+    return [_epoch(noted, epoch, told) for epoch in range(noted.begun[0], last + 1)]
 
 
-def _epoch(noted: Noted, epoch: int, last: int) -> EpochAudit:
+def _all_told(noted: Noted) -> tuple[int, int]:
+    """The epoch and place up to which all workers have told what they used; behind it some may have, and others not."""
+    uses = [series for _, series in noted.uses]
+    if noted.view is not None:
+        begun, workers = noted.view
+        latest = dict.fromkeys(range(workers), begun)
+        for seat, series in noted.uses:
+            if seat < workers:
+                latest[seat] = max(latest[seat], series.last_step)
+        until = min(latest.values())
+        uses = [told for series in uses if (told := series.between(-1, until)) is not None]
+    return max(((series.epoch, series.stop) for series in uses), default=noted.begun)
+
+
+def _epoch(noted: Noted, epoch: int, told: tuple[int, int]) -> EpochAudit:
     mine = [(seat, series) for seat, series in noted.uses if series.epoch == epoch]
     samples = next((noted.sizes[each] for each in sorted(noted.sizes, reverse=True) if each <= epoch), 0)
     first = noted.begun[1] if epoch == noted.begun[0] else 0
     starts, ends = _parts(series for _, series in mine)
-    known_end = samples if epoch < last else max(ends.max(initial=first), first)
-    missing, doubled = _compare(starts, ends, first, int(known_end))
+    known_end = samples if epoch < told[0] else told[1] if epoch == told[0] else 0
+    missing, doubled = _compare(starts, ends, first, known_end)
     by_seat: Counter[int] = Counter()
     for seat, series in mine:
         by_seat[seat] += series.samples
@@ -94,7 +110,7 @@ def _compare(
 ) -> tuple[tuple[range, ...], tuple[range, ...]]:  # fmt: skip
     """Where parts leave something out between `first` and `last`, and where they overlap."""
     reached = np.maximum.accumulate(np.concatenate([[first], ends]))
-    following = np.concatenate([starts, [max(last, int(reached[-1]))]])
+    following = np.minimum(np.concatenate([starts, [last]]), last)
     gaps = np.flatnonzero(following > reached)
     overlaps = np.flatnonzero(starts < reached[:-1])
     missing = tuple(range(int(reached[each]), int(following[each])) for each in gaps)

@@ -30,6 +30,11 @@ class Series:
         return self.length * self.count
 
     @property
+    def stop(self) -> int:
+        """The place behind the last part."""
+        return self.start + (self.count - 1) * self.stride + self.length
+
+    @property
     def last_step(self) -> int:
         """The update that used the last part."""
         return self.step + self.count - 1

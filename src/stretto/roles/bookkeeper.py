@@ -60,6 +60,11 @@ class Bookkeeper:
             words = f"{told['file']} at offset {told['offset']}: {told['reason']}"
             self._attempt(lambda: self._ledger().damage(int(told["sample"]), words))
 
+    def end(self) -> None:
+        """Note that the run is over: what is missing now will not come any more."""
+        if self._file is not None:
+            self._attempt(self._file.end)
+
     def close(self) -> None:
         """Close the file."""
         if self._file is not None:
@@ -68,8 +73,9 @@ class Bookkeeper:
     def _begin(self, request: LedgerBegin) -> None:
         uses = [(seat, Series.from_values(values)) for seat, *values in request.uses]
         self._ledger().begin(
-            step=request.step, epoch=request.epoch, place=request.place, samples=request.samples, uses=uses
-        )
+            step=request.step, epoch=request.epoch, place=request.place, samples=request.samples,
+            workers=request.workers, uses=uses,
+        )  # fmt: skip
 
     def _ledger(self) -> LedgerFile:
         if self._path is None:

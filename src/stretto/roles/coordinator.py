@@ -266,6 +266,7 @@ class Coordinator:
     def _conclude(self, end: End) -> dict[str, Any]:
         match end:
             case Finish():
+                self._books.end()
                 return end.result
             case Fail():
                 failure = end.failure

@@ -59,7 +59,7 @@ def work(assignment: Assignment, client: ControlClient, objects: Mapping[str, An
         loaded = go_on(node, store, around) if task.go_on or assignment.view > 1 else None
         resumed_step = loaded.step if loaded else None
         if seat.rank == 0:
-            begin_ledger(client, node, loaded)
+            begin_ledger(client, node, loaded, transport.size)
             if task.go_on and resumed_step is None:
                 missing = f"there is no checkpoint in {around.folder.checkpoints}: starting at the beginning"
                 client.report(Event(kind="warning", seat=0, values={"message": missing}))
@@ -124,13 +124,13 @@ class LedgerLine:
         return lambda wait_s: self._client.answer(number).found if self._client.answered(number, wait_s) else None
 
 
-def begin_ledger(client: ControlClient, node: WorkerNode, loaded: Loaded | None) -> None:
+def begin_ledger(client: ControlClient, node: WorkerNode, loaded: Loaded | None, size: int) -> None:
     """Have the ledger go back to where this view begins, and tell it what only the checkpoint may know."""
     position = node.position
     uses = [(seat, *each) for seat, state in loaded.states.items() for each in state.get("used", ())] if loaded else []
     told = LedgerBegin(
         step=loaded.step if loaded else 0, epoch=position.epoch, place=position.offset, samples=node.samples,
-        uses=tuple(uses),
+        workers=size, uses=tuple(uses),
     )  # fmt: skip
     client.request(told)
 

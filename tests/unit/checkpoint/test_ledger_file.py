@@ -21,7 +21,7 @@ SAMPLES, BATCH = 100, 8
 @pytest.fixture
 def ledger(tmp_path):
     file = LedgerFile(tmp_path / "ledger.sqlite")
-    file.begin(step=0, epoch=0, place=0, samples=SAMPLES, uses=[])
+    file.begin(step=0, epoch=0, place=0, samples=SAMPLES, workers=2, uses=[])
     yield file
     file.close()
 
@@ -59,10 +59,10 @@ def test_saying_it_again_changes_nothing(ledger):
 
 def test_going_back_forgets_what_came_later_and_learns_what_only_the_checkpoint_knows(ledger):
     ledger.record([use for step in range(1, 10) for use in a_step(step)])
-    ledger.begin(step=5, epoch=0, place=40, samples=SAMPLES, uses=[])
+    ledger.begin(step=5, epoch=0, place=40, samples=SAMPLES, workers=2, uses=[])
     assert sum(series.samples for _, series in read_ledger(ledger.path).uses) == 40
     told = [use for step in range(4, 8) for use in a_step(step)]
-    ledger.begin(step=7, epoch=0, place=56, samples=SAMPLES, uses=told)
+    ledger.begin(step=7, epoch=0, place=56, samples=SAMPLES, workers=2, uses=told)
     (epoch,) = audit(read_ledger(ledger.path))
     assert (epoch.used, epoch.sound) == (56, True)
 
@@ -70,7 +70,7 @@ def test_going_back_forgets_what_came_later_and_learns_what_only_the_checkpoint_
 def test_other_numbers_of_seats_go_on_where_the_last_ones_stopped(ledger):
     step = 0
     for seats, until in [(1, 3), (4, 7), (2, 13)]:
-        ledger.begin(step=step, epoch=0, place=step * BATCH, samples=SAMPLES, uses=[])
+        ledger.begin(step=step, epoch=0, place=step * BATCH, samples=SAMPLES, workers=seats, uses=[])
         while step < until:
             step += 1
             ledger.record(a_step(step, seats))
@@ -78,13 +78,16 @@ def test_other_numbers_of_seats_go_on_where_the_last_ones_stopped(ledger):
     assert epoch.complete
 
 
+acts = st.sampled_from(["work", "tell", "one tells", "hear", "save", "crash"])
+
+
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.sampled_from(["work", "tell", "hear", "save", "crash"]), max_size=60), st.integers(1, 4))
+@given(st.lists(acts, max_size=60), st.integers(1, 4))
 def test_whatever_is_lost_on_the_way_ledger_and_checkpoint_agree(tmp_path_factory, story, seats):
     """Workers that tell now and then, whose telling or its answer may be lost, save, and crash to the last save."""
     path = tmp_path_factory.mktemp("world") / "ledger.sqlite"
     file = LedgerFile(path)
-    file.begin(step=0, epoch=0, place=0, samples=10**6, uses=[])
+    file.begin(step=0, epoch=0, place=0, samples=10**6, workers=seats, uses=[])
     uses = [Uses() for _ in range(seats)]
     step, told, saved = 0, 0, (0, [])
     for act in story:
@@ -96,6 +99,9 @@ def test_whatever_is_lost_on_the_way_ledger_and_checkpoint_agree(tmp_path_factor
         elif act == "tell":
             file.record([(seat, each) for seat, used in enumerate(uses) for each in used.series()])
             told = step
+        elif act == "one tells":  # and nobody hears an answer
+            seat = step % seats
+            file.record([(seat, each) for each in uses[seat].series()])
         elif act == "hear":
             for each in uses:
                 each.confirm(told)
@@ -105,9 +111,11 @@ def test_whatever_is_lost_on_the_way_ledger_and_checkpoint_agree(tmp_path_factor
             file.close()
             file = LedgerFile(path)
             step, known = saved
-            file.begin(step=step, epoch=0, place=step * BATCH, samples=10**6, uses=known)
+            file.begin(step=step, epoch=0, place=step * BATCH, samples=10**6, workers=seats, uses=known)
             uses, told = [Uses() for _ in range(seats)], 0
+    assert all(epoch.sound for epoch in audit(read_ledger(path))), "also while some have not told yet"
     file.record([(seat, each) for seat, used in enumerate(uses) for each in used.series()])
+    file.end()
     file.close()
     assert sum(series.samples for _, series in read_ledger(path).uses) == step * BATCH
     assert all(epoch.sound for epoch in audit(read_ledger(path)))
@@ -119,7 +127,7 @@ def test_a_writer_killed_at_any_moment_leaves_whole_updates(tmp_path):
 
     def write():
         file = LedgerFile(path)
-        file.begin(step=0, epoch=0, place=0, samples=10**6, uses=[])
+        file.begin(step=0, epoch=0, place=0, samples=10**6, workers=2, uses=[])
         for step in range(1, 10**5):
             file.record([(seat, Series(0, (2 * step + seat) * 4, 4, step)) for seat in range(2)])
             os.write(writing, b".")
@@ -139,7 +147,7 @@ def test_a_full_disk_is_told_with_the_file_and_nothing_is_half_noted(tmp_path):
 
     def write():
         file = LedgerFile(path)
-        file.begin(step=0, epoch=0, place=0, samples=10**6, uses=[])
+        file.begin(step=0, epoch=0, place=0, samples=10**6, workers=2, uses=[])
         file.record(a_step(1))
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         room = path.with_name("ledger.sqlite-wal").stat().st_size

@@ -1,6 +1,7 @@
 """Audits find what is missing, doubled and beyond the end, and agree with counting every place by hand."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -63,6 +64,22 @@ def test_an_epoch_under_way_is_sound_but_not_complete():
     (epoch,) = audit(told)
     assert epoch.sound and not epoch.complete
     assert describe(told, [epoch]) == ["epoch 0: 4 of 9 so far, each once; worker 0: 2, worker 1: 2"]
+
+
+def test_what_a_worker_has_not_told_yet_is_missing_only_once_the_run_is_over():
+    slow, quick = Series(0, 0, 4, step=1, stride=8, count=2), Series(0, 4, 4, step=1, stride=8, count=5)
+    told = Noted(uses=[(0, slow), (1, quick)], sizes={0: 40}, view=(0, 2))
+    assert audit(told)[0].sound
+    assert audit(replace(told, view=(0, 3)))[0].sound, "the third has told nothing at all"
+    lost = replace(told, uses=[(0, slow), (0, Series(0, 32, 4, step=5)), (1, quick)])
+    assert audit(lost)[0].missing == (range(16, 20), range(24, 28))  # the first has told of a later update
+    assert audit(replace(told, view=None))[0].missing == (range(16, 20), range(24, 28), range(32, 36))
+
+
+def test_a_worker_may_have_told_of_the_next_epoch_before_another_has_told_of_this_one():
+    told = Noted(uses=[(0, Series(0, 0, 4, 1)), (0, Series(1, 0, 4, 2))], sizes={0: 8}, view=(0, 2))
+    assert [(epoch.sound, epoch.complete) for epoch in audit(told)] == [(True, False)] * 2
+    assert [epoch.missing for epoch in audit(replace(told, view=None))] == [(range(4, 8),), ()]
 
 
 def test_epochs_that_went_alike_share_a_line():
