@@ -163,7 +163,7 @@ def test_damaged_samples_are_named_and_left_out_or_end_the_run_as_the_job_says(h
     }
     lines = tell("ledger", "runs/lenient").lines
     assert lines[0].startswith("epoch 0: 60 of 60, each once")
-    assert lines[1] == "left out because they are damaged: 1 samples"
+    assert lines[1] == "left out because of damage: 1 sample"
     assert "a.tar at offset" in lines[2]
 
 
@@ -215,3 +215,34 @@ def test_hard_samples_are_learned_from_more_often(here, tell):
     with begun(here, "train", "job.yaml", "run.name=hard", *changes) as command:
         assert command.wait() == 0, command.err
     assert final_tensors(here / "runs" / "hard")["step"] == 30
+
+
+def test_another_order_for_the_rest_of_an_epoch_is_warned_of(here, tell):
+    common = ("engine=inline", "callbacks=[]")
+    assert tell("train", "job.yaml", "run.name=first", "training.until=25step", *common).code == 0
+    told = tell("resume", "runs/first", "training.until=40step", "training.seed=1", *common)
+    assert told.code == 0
+    assert "training.seed changed, so the rest of the present epoch comes in another order" in told.err
+    again = tell("resume", "runs/first", "training.until=45step", *common)
+    assert "another order" not in again.err
+
+
+def test_what_is_said_of_loading_is_told_before_anything_starts(here, tell):
+    changes = (
+        "loading.order=class_balanced",
+        "loading.transform=[flip, {name: crop, padding: 2}]",
+        "loading.damaged=skip",
+    )
+    told = tell("check", "job.yaml", *changes, "cluster.shares=measured")
+    order, transforms = "order class_balanced", "flip then crop (padding 2)"
+    assert f"batches: {order}; {transforms}; damaged samples are left out; shares by measured speed" in told.lines
+
+
+def test_an_own_order_that_learns_is_refused_where_it_would_hear_one_worker_only(here, tell):
+    (here / "learning_order.py").write_text(
+        "from stretto.data.importance import Importance\n\n\nclass Mine(Importance):\n    '''My own.'''\n"
+    )
+    changes = ("loading.order=learning_order:Mine", "cluster.samplers=0", "engine=inline", "callbacks=[]")
+    told = tell("train", "job.yaml", *changes)
+    assert told.code == 2
+    assert "add cluster.samplers: 1" in told.err

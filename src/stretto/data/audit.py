@@ -130,7 +130,8 @@ def describe(noted: Noted, found: Sequence[EpochAudit]) -> list[str]:
     lines = [_line(list(group)) for _, group in alike]
     lines += [problem for each in found for problem in _problems(each)]
     if noted.damaged:
-        lines.append(f"left out because they are damaged: {len(noted.damaged):,} samples")
+        samples = "1 sample" if len(noted.damaged) == 1 else f"{len(noted.damaged):,} samples"
+        lines.append(f"left out because of damage: {samples}")
         lines += [f"  sample {sample}: {words}" for sample, words in noted.damaged]
     return lines or ["nothing was used yet"]
 

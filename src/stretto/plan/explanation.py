@@ -10,7 +10,7 @@ from stretto.job import Choice, Job, Plan
 
 def explain(plan: Plan) -> list[str]:
     """What will be done, one fact per line; lines that begin with `warning:` say what will probably disappoint."""
-    return [*_intent(plan.job), _seats(plan), _batch(plan), *_warnings(plan)]
+    return [*_intent(plan.job), _seats(plan), _batch(plan), *_loading(plan.job), *_warnings(plan)]
 
 
 def _intent(job: Job) -> Iterator[str]:
@@ -34,6 +34,17 @@ def _batch(plan: Plan) -> str:
     share = f"{smallest} to {smallest + 1}" if rest else f"{smallest}"
     micro = f", in {accumulate} micro-batches" if accumulate > 1 else ""
     return f"{_count(batch, 'sample')} per update, {share} on each worker{micro}"
+
+
+def _loading(job: Job) -> Iterator[str]:
+    """How samples become batches, where the job says anything of it."""
+    loading = job.loading
+    told = [f"order {_worded(loading.order)}"] if loading.order else []
+    told += [" then ".join(map(_worded, loading.transform))] if loading.transform else []
+    told += ["damaged samples are left out"] if loading.damaged == "skip" else []
+    told += ["shares by measured speed"] if job.cluster.shares == "measured" else []
+    if told:
+        yield f"batches: {'; '.join(told)}"
 
 
 def _warnings(plan: Plan) -> Iterator[str]:

@@ -26,7 +26,7 @@ from stretto.data.source import Source, as_sources, load_data
 from stretto.data.tolerance import Tolerant
 from stretto.data.transform import load_transforms
 from stretto.data.transformed import Transformed
-from stretto.errors import ModelError
+from stretto.errors import DataError, ModelError
 from stretto.evaluate.best import Best
 from stretto.evaluate.early_stop import EarlyStop
 from stretto.evaluate.metric import Metric
@@ -143,6 +143,8 @@ def data_here(job: Job, around: Surroundings) -> Data:
     """The data, read by this process."""
     training, validation = open_data(job, around.objects, around.report)
     assembler = make_assembler(job, training, pin=around.seat.device != "cpu")
+    if assembler.learns and around.transport.size > 1:
+        raise DataError("an order that learns has to hear of all workers' losses; add cluster.samplers: 1")
     return Data(assembly=assembler, facts=training.facts, validation=validation)
 
 

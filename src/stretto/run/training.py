@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,10 +46,20 @@ def resume(
 ) -> Result:
     """Go on with the run in a folder from its newest good checkpoint, or from the beginning if there is none."""
     folder = RunFolder.open(Path(run))
-    job = read_job(folder.job, overrides)
+    before, job = read_job(folder.job), read_job(folder.job, overrides)
     if not objects and job.model.name.startswith(f"{GIVEN}:"):
         raise JobError.of(f"{run} was started by fit(); go on with it by fit(…, resume={str(run)!r})")
-    return _train(job, folder, go_on=True, quiet=quiet, objects=objects or {})
+    return _train(job, folder, go_on=True, quiet=quiet, objects=objects or {}, warnings=_reordered(before, job))
+
+
+def _reordered(before: Job, job: Job) -> list[str]:
+    """What to say where the rest of the present epoch will not be what is left of it."""
+    keys = ("data", "loading.order", "training.seed")
+    changed = [key for key in keys if attrgetter(key)(before) != attrgetter(key)(job)]
+    if not changed:
+        return []
+    fact = f"{' and '.join(changed)} changed, so the rest of the present epoch comes in another order"
+    return [f"{fact}: its samples may be used twice or not at all; the ledger counts places"]
 
 
 def fit(
@@ -101,7 +112,15 @@ def fit(
     return result
 
 
-def _train(job: Job, folder: RunFolder, *, go_on: bool, quiet: bool, objects: Mapping[str, Any]) -> Result:
+def _train(
+    job: Job,
+    folder: RunFolder,
+    *,
+    go_on: bool,
+    quiet: bool,
+    objects: Mapping[str, Any],
+    warnings: Sequence[str] = (),
+) -> Result:
     plan = _plan(job)
     folder.write_job(job.to_yaml())
     folder.plan.write_text(plan.to_json() + "\n", encoding="utf-8")
@@ -117,6 +136,8 @@ def _train(job: Job, folder: RunFolder, *, go_on: bool, quiet: bool, objects: Ma
     sinks = Sinks(_sinks(job, folder, quiet))
     try:
         sinks.write(_started(job, folder))
+        for warning in warnings:
+            sinks.write(Event(kind="warning", values={"message": warning}))
         values = launch(plan, errand, [sinks])
         result = Result(folder=folder.path, **values)
         folder.write_result(result.values())

@@ -110,7 +110,7 @@ def test_a_ledger_begun_later_asks_for_nothing_before_its_beginning():
 def test_damaged_samples_are_named():
     told = noted(Series(0, 0, 9, 1), damaged=[(7, "a.tar at offset 512: no JPEG")])
     assert describe(told, audit(told))[1:] == [
-        "left out because they are damaged: 1 samples",
+        "left out because of damage: 1 sample",
         "  sample 7: a.tar at offset 512: no JPEG",
     ]
 
