@@ -57,11 +57,15 @@ class Samplers:
     def ask(self, request: bytes) -> Asked:
         """Ask whoever has the least to do, without waiting for the answer."""
         while True:
-            client = self._idlest()
+            sampler, client = self._idlest()
             try:
-                return Asked(request, client, client.ask(request))
+                asked = Asked(request, client, client.ask(request))
             except PeerLost:
                 self._lose(client)
+            else:
+                # To the end: of several that are equally idle, the one that was asked longest ago comes next.
+                self._clients[sampler] = self._clients.pop(sampler)
+                return asked
 
     def take(self, asked: Asked) -> Parcel:
         """Wait for an answer; it is asked for again elsewhere when the node has died."""
@@ -97,14 +101,14 @@ class Samplers:
         for client in self._clients.values():
             client.close()
 
-    def _idlest(self) -> ParcelClient:
+    def _idlest(self) -> tuple[int, ParcelClient]:
         deadline_s = time.monotonic() + PATIENCE_S
         self._look(0.0)
         while not self._clients:
             if time.monotonic() > deadline_s:
                 raise PeerLost(f"none of {len(self._gone)} sampling nodes has been there for {PATIENCE_S:g} s")
             self._look(LOOK_S)
-        return min(self._clients.values(), key=lambda client: client.outstanding)
+        return min(self._clients.items(), key=lambda each: each[1].outstanding)
 
     def _lose(self, lost: ParcelClient, avoided_s: float = inf) -> None:
         """Do without a node: at this address for so long, at another one at once."""

@@ -1,6 +1,7 @@
 """Sampling nodes and the workers that ask them, in one process: what comes is what would have been read here."""
 
 import threading
+from collections import Counter, deque
 from contextlib import ExitStack, contextmanager
 
 import pytest
@@ -163,6 +164,19 @@ def test_a_worker_that_takes_nothing_holds_back_no_other():
         portions = busy.at(Position())
         assert sum(len(indices(next(portions))[0]) for _ in range(500)) == 2000
         assert indices(next(waiting)) != first
+
+
+@pytest.mark.parametrize("ahead", [1, 2, 3, 4])
+def test_two_nodes_have_equally_much_to_do_however_many_requests_are_under_way(ahead):
+    request = encode(Make(epoch=0, parts=((0, 4),)))
+    with nodes(2) as world:
+        samplers, asked = world.samplers(), Counter()
+        waiting = deque(samplers.ask(request) for _ in range(ahead))
+        for _ in range(20):
+            waiting.append(samplers.ask(request))
+            asked[waiting[0].client.address] += 1
+            samplers.take(waiting.popleft())
+        assert sorted(asked.values()) == [10, 10]
 
 
 def test_no_more_is_made_ahead_than_was_asked_for():
