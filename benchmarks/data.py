@@ -111,7 +111,7 @@ def memory(folder: Path, rounds: int) -> Iterator[Figure]:
     rows, shards = folder / "rows", folder / "arrays"
     _apart(sets.write_rows, rows, LARGE_BYTES, 1024)
     _apart(sets.write_array_shards, shards, LARGE_BYTES, 16384)
-    array = {"inputs": f"{rows}/inputs.npy", "targets": f"{rows}/targets.npy"}
+    array = {"inputs": f"{rows}/inputs.npy", "targets": f"{rows}/targets.npy", "share": 0.01}
     arrays, tar = (
         Data(word=word, arguments=said, transforms=())
         for word, said in (("arrays", array), ("tar", {"shards": str(shards), "share": 0.01}))
