@@ -43,10 +43,10 @@ from residency import of_loader, of_mapped
 from sampling import Data, inputs, read_here, served
 from torch import Tensor
 
-from stretto.data.fashion_mnist import NORMALISATION
 from stretto.data.ledger import Position
 from stretto.data.loader import Loader
-from stretto.data.picture_decoder import NORMALISATIONS
+from stretto.data.sources.fashion_mnist import NORMALISATION
+from stretto.data.sources.picture_decoder import NORMALISATIONS
 
 Batches = AbstractContextManager[Iterator[Tensor]]
 Way = Callable[[], Batches]

@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
 from stretto.data.draws import Draws
-from stretto.data.normalisation import Normalisation
+from stretto.data.sources.normalisation import Normalisation
 
 Sample = tuple[Tensor, int]
 Augmentation = Callable[[Image.Image], Tensor]

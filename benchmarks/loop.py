@@ -27,7 +27,7 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 import stretto
-from stretto.data.arrays import Arrays
+from stretto.data.sources.arrays import Arrays
 from stretto.job import Choice, job_from
 from stretto.model.loading import load_model
 from stretto.run.planning import devices_here

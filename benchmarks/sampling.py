@@ -15,7 +15,7 @@ from torch import Tensor
 from stretto.data.assembly import Assembler
 from stretto.data.ledger import Position
 from stretto.data.loader import Loader
-from stretto.data.shuffled import Shuffled
+from stretto.data.orders.shuffled import Shuffled
 from stretto.data.source import Source, load_data
 from stretto.data.transform import Transform, load_transforms
 from stretto.job import Choice

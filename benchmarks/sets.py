@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from stretto.data.fashion_mnist import SYSTEM_FOLDER
-from stretto.data.idx import read_idx
+from stretto.data.sources.fashion_mnist import SYSTEM_FOLDER
+from stretto.data.sources.idx import read_idx
 
 PICTURES = 20_000
 PER_SHARD = 1000

@@ -24,7 +24,7 @@ from comparison import Figure, alternate, arguments, show
 from torch import Tensor, nn
 
 import stretto
-from stretto.data.fashion_mnist import fashion_mnist
+from stretto.data.sources.fashion_mnist import fashion_mnist
 from stretto.job import Choice, job_from
 from stretto.model.loading import load_model
 

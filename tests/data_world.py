@@ -16,9 +16,9 @@ from PIL import Image
 
 from stretto.data.assembly import Assembler
 from stretto.data.batch import Batch
-from stretto.data.in_order import InOrder
 from stretto.data.loader import Loader
-from stretto.data.shuffled import Shuffled
+from stretto.data.orders.in_order import InOrder
+from stretto.data.orders.shuffled import Shuffled
 
 
 class Numbers:

@@ -19,20 +19,20 @@ from data_world import (
 )
 from torch.utils.data import TensorDataset
 
-from stretto.data.arrays import Arrays, open_rows
 from stretto.data.batch import Batch, change_tensors
-from stretto.data.cifar10 import cifar10
-from stretto.data.digits import digits
-from stretto.data.fashion_mnist import fashion_mnist
-from stretto.data.hugging_face import hugging_face
-from stretto.data.image_folder import image_folder
-from stretto.data.mnist import mnist
 from stretto.data.portion import hold_out
 from stretto.data.source import Source
-from stretto.data.tar import tar
-from stretto.data.text import text
-from stretto.data.tokens import tokens
-from stretto.data.torch_dataset import TorchDataset
+from stretto.data.sources.arrays import Arrays, open_rows
+from stretto.data.sources.cifar10 import cifar10
+from stretto.data.sources.digits import digits
+from stretto.data.sources.fashion_mnist import fashion_mnist
+from stretto.data.sources.hugging_face import hugging_face
+from stretto.data.sources.image_folder import image_folder
+from stretto.data.sources.mnist import mnist
+from stretto.data.sources.tar import tar
+from stretto.data.sources.text import text
+from stretto.data.sources.tokens import tokens
+from stretto.data.sources.torch_dataset import TorchDataset
 
 
 def mapped(folder):
@@ -82,7 +82,7 @@ def token_files(folder):
 
 def table(word, ending):
     def opened(folder):
-        return getattr(import_module(f"stretto.data.{word}"), word)(
+        return getattr(import_module(f"stretto.data.sources.{word}"), word)(
             write_table(folder / f"x{ending}", flowers(20)), "kind"
         )
 

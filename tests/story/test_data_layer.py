@@ -240,7 +240,7 @@ def test_what_is_said_of_loading_is_told_before_anything_starts(here, tell):
 
 def test_an_own_order_that_learns_is_refused_where_it_would_hear_one_worker_only(here, tell):
     (here / "learning_order.py").write_text(
-        "from stretto.data.importance import Importance\n\n\nclass Mine(Importance):\n    '''My own.'''\n"
+        "from stretto.data.orders.importance import Importance\n\n\nclass Mine(Importance):\n    '''My own.'''\n"
     )
     changes = ("loading.order=learning_order:Mine", "cluster.samplers=0", "engine=inline", "callbacks=[]")
     told = tell("train", "job.yaml", *changes)

@@ -16,7 +16,7 @@ class EvaluationLoader:
 
     Ranks may have different numbers of batches, or none: nothing that is done with them may wait for another rank.
 
-    >>> from stretto.data.digits import digits
+    >>> from stretto.data.sources.digits import digits
     >>> _, validation = digits()
     >>> [len(batch) for batch in EvaluationLoader(validation, batch=100, rank=1, size=2)]
     [100, 79]

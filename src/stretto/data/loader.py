@@ -17,8 +17,8 @@ class Loader:
     may be smaller, and a rank's part of it empty: tensors of the right shapes with no rows.
 
     >>> from stretto.data.assembly import Assembler
-    >>> from stretto.data.digits import digits
-    >>> from stretto.data.shuffled import Shuffled
+    >>> from stretto.data.sources.digits import digits
+    >>> from stretto.data.orders.shuffled import Shuffled
     >>> training, _ = digits()
     >>> with Loader(Assembler(training, Shuffled(training, seed=0)), batch=128, rank=0, size=2) as loader:
     ...     wanted, (batch,) = next(loader.at(Position(0, 256)))

@@ -67,8 +67,8 @@ def as_sources(data: Any, name: str = "data") -> tuple[Source, Source]:
     """
     from torch import Tensor
 
-    from stretto.data.arrays import Arrays
     from stretto.data.portion import hold_out
+    from stretto.data.sources.arrays import Arrays
 
     if isinstance(data, (tuple, list)) and len(data) == 2:
         if all(isinstance(each, Tensor) for each in data):
@@ -80,9 +80,9 @@ def as_sources(data: Any, name: str = "data") -> tuple[Source, Source]:
 def _as_source(data: Any, name: str) -> Source:
     from torch.utils.data import IterableDataset, TensorDataset
 
-    from stretto.data.arrays import Arrays
-    from stretto.data.stream import Stream
-    from stretto.data.torch_dataset import TorchDataset
+    from stretto.data.sources.arrays import Arrays
+    from stretto.data.sources.stream import Stream
+    from stretto.data.sources.torch_dataset import TorchDataset
 
     if isinstance(data, Source):
         return data

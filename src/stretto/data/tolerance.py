@@ -50,7 +50,7 @@ class Tolerant:
 def nothing_of(source: Source, near: int) -> Batch:
     """Return a batch without samples that has the shapes of the others, taken from the first sound one from `near` on.
 
-    >>> from stretto.data.digits import digits
+    >>> from stretto.data.sources.digits import digits
     >>> nothing_of(digits()[0], near=5).inputs.shape
     torch.Size([0, 1, 8, 8])
     """

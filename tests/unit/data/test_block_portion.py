@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from stretto.data.arrays import Arrays
 from stretto.data.portion import hold_out
+from stretto.data.sources.arrays import Arrays
 
 
 class Blocks(Arrays):

@@ -5,7 +5,7 @@ import torch
 from torch.utils.data import TensorDataset
 
 from stretto.data.source import Source, as_sources, load_data
-from stretto.data.torch_dataset import TorchDataset
+from stretto.data.sources.torch_dataset import TorchDataset
 from stretto.errors import DataError
 from stretto.job.choice import Choice
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from stretto.data.assembly import Assembler
 from stretto.data.evaluation_loader import EvaluationLoader
-from stretto.data.in_order import InOrder
 from stretto.data.ledger import Position
 from stretto.data.loader import Loader
+from stretto.data.orders.in_order import InOrder
 from stretto.errors import DataError
 
 

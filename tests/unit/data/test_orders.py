@@ -9,20 +9,20 @@ from data_world import Numbers
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stretto.data.arrays import Arrays
-from stretto.data.block_shuffle import BlockShuffle
-from stretto.data.bootstrap import Bootstrap
-from stretto.data.class_balanced import ClassBalanced
-from stretto.data.digits import digits
 from stretto.data.draws import Draws
-from stretto.data.in_order import InOrder
 from stretto.data.order import Permutation, mix_seeds
 from stretto.data.ordering import load_ordering
+from stretto.data.orders.block_shuffle import BlockShuffle
+from stretto.data.orders.bootstrap import Bootstrap
+from stretto.data.orders.class_balanced import ClassBalanced
+from stretto.data.orders.in_order import InOrder
+from stretto.data.orders.shuffled import Shuffled
+from stretto.data.orders.swaps import keys_of, swap_places
+from stretto.data.orders.weighted import Weighted
+from stretto.data.orders.with_replacement import WithReplacement
 from stretto.data.portion import hold_out
-from stretto.data.shuffled import Shuffled
-from stretto.data.swaps import keys_of, swap_places
-from stretto.data.weighted import Weighted
-from stretto.data.with_replacement import WithReplacement
+from stretto.data.sources.arrays import Arrays
+from stretto.data.sources.digits import digits
 from stretto.errors import DataError
 from stretto.job import Choice
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import fsspec
 import pytest
 
-from stretto.data.files import LocalFile, open_file, read_whole
+from stretto.data.sources.files import LocalFile, open_file, read_whole
 from stretto.errors import DataError
 
 CONTENT = bytes(range(256)) * 40

@@ -10,14 +10,14 @@ import torch
 from data_world import resident_bytes
 from torch.utils.data import TensorDataset
 
-from stretto.data.arrays import Arrays, arrays, open_rows
 from stretto.data.batch import Batch
 from stretto.data.damage import Damage, DamagedSamples
-from stretto.data.digits import digits
 from stretto.data.portion import hold_out
+from stretto.data.sources.arrays import Arrays, arrays, open_rows
+from stretto.data.sources.digits import digits
+from stretto.data.sources.text import text
+from stretto.data.sources.torch_dataset import TorchDataset
 from stretto.data.stratified import hold_out_of_classes
-from stretto.data.text import text
-from stretto.data.torch_dataset import TorchDataset
 from stretto.errors import DataError, MissingExtra
 
 
@@ -53,12 +53,12 @@ def test_a_seed_decides_which_digits_validate():
 
 
 def test_reading_digits_does_not_import_scikit_learn():
-    code = "import sys; from stretto.data.digits import digits; digits(); sys.exit('sklearn' in sys.modules)"
+    code = "import sys; from stretto.data.sources.digits import digits; digits(); sys.exit('sklearn' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode == 0
 
 
 def test_without_scikit_learn_the_command_that_installs_it_is_named(monkeypatch):
-    monkeypatch.setattr("stretto.data.digits.find_spec", lambda name: None)
+    monkeypatch.setattr("stretto.data.sources.digits.find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match=r'pip install "stretto\[examples\]"'):
         digits()
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import torch
 
-from stretto.data.crop import Crop
 from stretto.data.draws import Draws
-from stretto.data.erase import Erase
-from stretto.data.flip import Flip
-from stretto.data.normalise import Normalise
+from stretto.data.transforms.crop import Crop
+from stretto.data.transforms.erase import Erase
+from stretto.data.transforms.flip import Flip
+from stretto.data.transforms.normalise import Normalise
 from stretto.errors import DataError
 
 COUNT = 4000

@@ -13,12 +13,12 @@ from torch.utils.data import IterableDataset
 
 from stretto.data.assembly import Assembler
 from stretto.data.batch import Batch
-from stretto.data.importance import Importance
-from stretto.data.in_order import InOrder
 from stretto.data.ledger import Position
 from stretto.data.loader import Loader
-from stretto.data.shuffled import Shuffled
-from stretto.data.stream import Stream
+from stretto.data.orders.importance import Importance
+from stretto.data.orders.in_order import InOrder
+from stretto.data.orders.shuffled import Shuffled
+from stretto.data.sources.stream import Stream
 from stretto.errors import AnswerFailed, DataError, PeerLost, WireError
 from stretto.roles import samplers as samplers_module
 from stretto.roles.samplers import Samplers

@@ -1,0 +1,1 @@
+"""Which samples an epoch visits, and when: a file for each word of `loading.order:`."""
