@@ -139,7 +139,7 @@ def beginnings(folder: Path, rounds: int) -> Iterator[Figure]:
         "parquet": {"files": f"{table}/rows.parquet", **columns},
         "csv": {"files": f"{table}/rows.csv", **columns},
     }
-    for word in ("pyarrow.parquet", "pyarrow.csv", *(f"stretto.data.{word}" for word in said)):
+    for word in ("pyarrow.parquet", "pyarrow.csv", *(f"stretto.data.sources.{word}" for word in said)):
         import_module(word)
     figures = []
     for word, given in said.items():
