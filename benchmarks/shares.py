@@ -2,9 +2,9 @@
 
     python benchmarks/shares.py [--rounds 5] [--json]
 
-Two workers train the same small ResNet on real pictures, the second one three times slower per sample: after computing
-it waits for twice as long as the first would have computed. Ours is `cluster.shares: measured`, the peer `even`; the
-global batch, the order and the number of updates are the same.
+Two workers train the same small ResNet on real pictures, the second one three times slower per sample: in every layer
+it waits for twice as long as the first computes there. Ours is `cluster.shares: measured`, the peer `even`; the global
+batch, the order and the number of updates are the same.
 
 - throughput: samples per second of both workers together, over the second half of the run.
 - loss_curves: how far the curve of the training loss (means of 20 updates) is from that of even shares, as a share of
@@ -34,17 +34,22 @@ SAMPLES = 20_000
 WINDOW = 20
 
 
-class Uneven(nn.Module):
-    """A model that takes longer on the second worker, in proportion to the samples it is given."""
+def slow_down(model: nn.Module, seconds_per_sample: float) -> nn.Module:
+    """Make a model take longer on the second worker: in every convolution, forward and backward, by the sample.
 
-    def __init__(self, model: nn.Module, seconds_per_sample: float) -> None:
-        super().__init__()
-        self.model, self.seconds_per_sample = model, seconds_per_sample
+    The waiting is spread over the layers, as it is in a slow worker, because batch normalisation meets in each of them.
+    """
+    convolutions = [module for module in model.modules() if isinstance(module, nn.Conv2d)]
+    pause_s = (SLOWER - 1) * seconds_per_sample / len(convolutions)
 
-    def forward(self, inputs: Tensor) -> Tensor:
-        if self.training and os.environ.get("RANK") == "1":
-            time.sleep((SLOWER - 1) * self.seconds_per_sample * len(inputs))
-        return self.model(inputs)
+    def forward(module: nn.Module, inputs: tuple[Tensor, ...], outputs: Tensor) -> None:
+        if outputs.requires_grad and os.environ.get("RANK") == "1":
+            time.sleep(pause_s / 3 * len(outputs))
+            outputs.register_hook(lambda gradient: time.sleep(pause_s * 2 / 3 * len(gradient)))
+
+    for module in convolutions:
+        module.register_forward_hook(forward)
+    return model
 
 
 class Watch(stretto.Callback):
@@ -69,20 +74,26 @@ def a_model() -> nn.Module:
 
 
 def seconds_per_sample() -> float:
-    """How long one worker computes per sample, alone on its core."""
-    child, parent = os.pipe()
-    pid = os.fork()
-    if not pid:
+    """How long a worker computes per sample while another one does the same."""
+    reading, writing = os.pipe()
+    children = [_computing(writing) for _ in range(2)]
+    for child in children:
+        os.waitpid(child, 0)
+    return sum(float(line) for line in os.read(reading, 1000).split()) / 2
+
+
+def _computing(writing: int) -> int:
+    child = os.fork()
+    if not child:
         torch.set_num_threads(1)
         model, inputs = a_model(), torch.randn(BATCH // 2, 1, 28, 28)
         begun_s = 0.0
-        for number in range(15):
+        for number in range(25):
             begun_s = time.perf_counter() if number == 5 else begun_s
             model(inputs).sum().backward()
-        os.write(parent, json.dumps((time.perf_counter() - begun_s) / 10 / len(inputs)).encode())
+        os.write(writing, f"{(time.perf_counter() - begun_s) / 20 / len(inputs)}\n".encode())
         os._exit(0)
-    os.waitpid(pid, 0)
-    return float(json.loads(os.read(child, 100)))
+    return child
 
 
 def train(shares: str, per_sample_s: float, curves: dict[str, list[float]], seed: int = 0) -> float:
@@ -96,7 +107,7 @@ def train(shares: str, per_sample_s: float, curves: dict[str, list[float]], seed
         path = Path(folder) / "watched"
         job = job_from(
             {
-                "model": "given:Uneven", "data": "given:pictures", "task": "classification",
+                "model": "given:ResNet", "data": "given:pictures", "task": "classification",
                 "training": {"batch": BATCH, "until": f"{STEPS}step", "lr": 0.05,
                              "seed": seed, "optimizer": {"name": "SGD", "momentum": 0.9}},
                 "checkpoint": {"every": None}, "validation": {"every": None},
@@ -104,7 +115,7 @@ def train(shares: str, per_sample_s: float, curves: dict[str, list[float]], seed
                 "observe": {"progress": "none"}, "run": {"folder": folder},
             }
         )  # fmt: skip
-        objects = {"model": Uneven(a_model(), per_sample_s), "data": data, "callbacks": [Watch(str(path))]}
+        objects = {"model": slow_down(a_model(), per_sample_s), "data": data, "callbacks": [Watch(str(path))]}
         stretto.train(job, quiet=True, objects=objects)
         samples_per_s, losses = json.loads(path.read_text())
         curves[f"{shares} {seed}"] = [sum(losses[at : at + WINDOW]) / WINDOW for at in range(0, STEPS, WINDOW)]
