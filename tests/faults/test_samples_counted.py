@@ -19,7 +19,6 @@ from stretto.data.audit import audit
 from stretto.data.order import Permutation, mix_seeds
 
 SAMPLES, BATCH, EPOCHS = 6400, 16, 2
-LAST = SAMPLES // BATCH - 5  # a step near the end of the first epoch
 
 # Of sample i the gradient is -1/16 at weight i and nothing elsewhere, and the learning rate is 16: every use adds one.
 COUNTED = f"""
@@ -56,7 +55,8 @@ checkpoint: {{every: 5step, keep: 2}}
 cluster: {{workers: 1, samplers: 2, threads: 1, restarts: 60, shares: measured}}
 callbacks: ["held:Held"]
 """
-STAGES = (1, 4, 2)
+STAGES = {1: 130, 4: 260, 2: 390}  # so many workers, held at a step until they have been killed: all in the first epoch
+FOLLOWING = {1: 4, 4: 2, 2: 2}
 KILLS_PER_STAGE = 10
 
 
@@ -65,11 +65,14 @@ def test_killed_thirty_times_and_resized_within_an_epoch_every_sample_is_used_ex
     chance, run = random.Random(30), tmp_path / "runs" / "counted"
     write_job(tmp_path, JOB)
     (tmp_path / "counted.py").write_text(COUNTED)
-    hold(tmp_path, LAST)
     killed = 0
     words = ("train", "job.yaml", "run.name=counted")
-    for workers in STAGES:
+    for workers, limit in STAGES.items():
+        hold(tmp_path, limit)
+        saved = kinds(run).count("checkpoint_saved")
         with begun(tmp_path, *words) as command:
+            # So that something stays of what this many workers have used, whatever the kills undo.
+            command.until(lambda so_far=saved: kinds(run).count("checkpoint_saved") > so_far)
             for number in range(KILLS_PER_STAGE):
                 command.until(lambda size=workers: len(command.workers()) == size + 2)
                 some_time(chance.uniform(0.0, 0.5))
@@ -84,11 +87,12 @@ def test_killed_thirty_times_and_resized_within_an_epoch_every_sample_is_used_ex
                     assert wait_until(lambda pids=family: not any(map(is_alive, pids)), 10.0)
                     break
                 command.until(lambda so_far=before: len(recoveries(run)) > so_far)
-        following = STAGES[(STAGES.index(workers) + 1) % len(STAGES)]
-        words = ("resume", str(run), f"cluster.workers={following if following > 1 else 2}")
+        release(tmp_path, limit)
+        words = ("resume", str(run), f"cluster.workers={FOLLOWING[workers]}")
     assert killed == len(STAGES) * KILLS_PER_STAGE
-    assert 0 < FolderStore(run / "checkpoints").steps()[-1] <= LAST + 5, "the first epoch was over before the last kill"
-    release(tmp_path, LAST)
+    assert FolderStore(run / "checkpoints").steps()[-1] < SAMPLES // BATCH, (
+        "the first epoch was over before the last kill"
+    )
     with begun(tmp_path, *words) as command:
         assert command.wait() == 0, command.err
     uses = FolderStore(run / "checkpoints").load().states[0]["model"]["uses"]
