@@ -108,8 +108,9 @@ class ParcelClient:
         return found
 
     def comes(self, ticket: int, wait_s: float) -> bool:
-        """Whether the parcel for a ticket is here, or anything comes from the server within `wait_s`."""
-        return ticket in self._arrived or bool(self._incoming.poll(1000 * wait_s))
+        """Whether `take` would have an answer, or a loss to tell, within `wait_s`."""
+        known = ticket in self._arrived or self._broken is not None  # the socket's number may be another's by now
+        return known or bool(self._incoming.poll(1000 * wait_s))
 
     def close(self) -> None:
         """Hang up; parcels that were taken stay as they are. Safe to call twice."""

@@ -46,13 +46,7 @@ class Samplers:
         self._gone: dict[int, tuple[str | None, float]] = dict.fromkeys(range(count), (None, 0.0))
         self._longest_s = 0.0
         self._looked_s = -LOOK_S
-        self._received_before = 0
         self._told: list[Asked] = []
-
-    @property
-    def received_bytes(self) -> int:
-        """How much has been handed to this worker."""
-        return self._received_before + sum(each.received_bytes for each in self._clients.values())
 
     def ask(self, request: bytes) -> Asked:
         """Ask whoever has the least to do, without waiting for the answer."""
@@ -73,12 +67,12 @@ class Samplers:
             begun_s = time.monotonic()
             try:
                 if len(self._clients) == 1 or asked.client.comes(asked.ticket, max(STALL_S, STALLS * self._longest_s)):
-                    return asked.client.take(asked.ticket)
+                    parcel = asked.client.take(asked.ticket)
+                    self._longest_s = max(self._longest_s, time.monotonic() - begun_s)
+                    return parcel
                 self._lose(asked.client, avoided_s=AVOIDED_S)
             except PeerLost:
                 self._lose(asked.client)
-            finally:
-                self._longest_s = max(self._longest_s, time.monotonic() - begun_s)
             again = self.ask(asked.request)
             asked.client, asked.ticket = again.client, again.ticket
 
@@ -117,7 +111,6 @@ class Samplers:
             if client is lost:
                 del self._clients[sampler]
                 self._gone[sampler] = lost.address, time.monotonic() + avoided_s
-                self._received_before += lost.received_bytes
 
     def _look(self, wait_s: float) -> None:
         """Connect to nodes that are new, if some are missing; without time to wait only now and then."""

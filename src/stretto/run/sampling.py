@@ -48,7 +48,7 @@ def data_elsewhere(client: ControlClient, plan: Plan, seat: Seat) -> Iterator[Da
 def _data(plan: Plan, seat: Seat, training: Samplers, validation: Samplers) -> Data:
     described, pin = describe(training), seat.device != "cpu"
     return Data(
-        assembly=ServedAssembly(training, described, rank=seat.rank, ahead=max(plan.job.loading.ahead, 1), pin=pin),
+        assembly=ServedAssembly(training, described, rank=seat.rank, ahead=plan.job.loading.ahead, pin=pin),
         facts=described["facts"],
         validation=ServedSource(validation, described["name"], described["validation"], rank=seat.rank),
     )

@@ -235,6 +235,15 @@ def test_closing_wakes_who_waits():
         closing.join()
 
 
+def test_what_a_closed_connection_has_to_tell_is_known_at_once():
+    with served("shared memory") as server, dialled(server) as client:
+        ticket = client.ask(b"numbers 1 4")
+        client.close()
+        assert client.comes(ticket, wait_s=50.0)
+        with pytest.raises(PeerLost):
+            client.take(ticket)
+
+
 def test_another_users_process_is_turned_away_though_it_holds_the_key(monkeypatch):
     with served("shared memory") as server:
         monkeypatch.setattr(os, "getuid", lambda: 4711)

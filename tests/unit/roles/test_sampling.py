@@ -179,13 +179,14 @@ def test_two_nodes_have_equally_much_to_do_however_many_requests_are_under_way(a
         assert sorted(asked.values()) == [10, 10]
 
 
-def test_no_more_is_made_ahead_than_was_asked_for():
+@pytest.mark.parametrize("ahead", [0, 1, 3])
+def test_no_more_is_made_ahead_than_was_asked_for(ahead):
     source = Numbers(5000)
     with nodes(source=source) as world:
-        (served,) = loaders(world, ranks=1, ahead=3)
+        (served,) = loaders(world, ranks=1, ahead=ahead)
         next(served.at(Position()))
         served.close()  # takes what was asked for
-        assert source.reads == 4
+        assert source.reads == ahead + 1
 
 
 def test_an_error_of_the_source_reaches_the_worker_in_its_words():
